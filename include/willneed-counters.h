@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one list of counters: struct willneed_stats, WILLNEED_STATS and the manual come
+ * from here.  Included with WILLNEED_COUNTER(name, help) defined, so it has no guard.
+ */
+WILLNEED_COUNTER(maps, "file mappings watched")
+WILLNEED_COUNTER(maps_refused, "file mappings not watched because a table was full")
+WILLNEED_COUNTER(copies, "large copies out of a watched mapping")
+WILLNEED_COUNTER(copies_cold, "of these, copies that found their source not cached")
+WILLNEED_COUNTER(copy_bytes, "bytes moved by large copies out of a watched mapping")
+WILLNEED_COUNTER(demand_bytes, "bytes read by streams that found the file cold")
+WILLNEED_COUNTER(covered_bytes, "of these, bytes asked for before they were read (coverage)")
+WILLNEED_COUNTER(late_bytes, "of these, bytes that had not arrived when asked about (timeliness)")
+WILLNEED_COUNTER(unused_bytes, "bytes asked for ahead of a stream that ended before them (accuracy)")
+WILLNEED_COUNTER(asked_bytes, "bytes asked of the kernel, in every way")
+WILLNEED_COUNTER(inline_bytes, "of these, asked by the program's own thread")
+WILLNEED_COUNTER(ride_bytes, "of these, asked by riding the kernel's readahead")
+WILLNEED_COUNTER(advise_bytes, "of these, asked by advice on a descriptor")
+WILLNEED_COUNTER(address_bytes, "of these, asked by advice on an address")
+WILLNEED_COUNTER(duplicate_bytes, "bytes not asked for because they had been a moment ago")
+WILLNEED_COUNTER(denied_bytes, "bytes not asked for because the budget was spent")
+WILLNEED_COUNTER(kernel_calls, "system calls made to ask for pages")
+WILLNEED_COUNTER(orders, "orders given to the engine")
+WILLNEED_COUNTER(streams, "streams recognised")
+WILLNEED_COUNTER(major_faults, "major faults taken by large copies out of a watched mapping")
+WILLNEED_COUNTER(ride_falls, "rides given up for advice")
+WILLNEED_COUNTER(records_lost, "access records lost because the helper was behind")
+WILLNEED_COUNTER(helper_starts, "helper threads started")
+WILLNEED_COUNTER(helper_cpu_us, "processor time of helper threads, in microseconds")
+WILLNEED_COUNTER(facility_failures, "optional kernel facilities found missing or failing")

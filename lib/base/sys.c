@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/arch.h"
+
+static int sys_open(const char *path, int flags)
+{
+	return (int)wn_raw(SYS_openat, AT_FDCWD, path, flags, 0);
+}
+
+static int sys_close(int fd)
+{
+	return (int)wn_raw(SYS_close, fd);
+}
+
+static ssize_t sys_read(int fd, void *buf, size_t n)
+{
+	return wn_raw(SYS_read, fd, buf, n);
+}
+
+static ssize_t sys_write(int fd, const void *buf, size_t n)
+{
+	return wn_raw(SYS_write, fd, buf, n);
+}
+
+static ssize_t sys_preadv2(int fd, const struct iovec *iov, off_t offset, int flags)
+{
+	/* The kernel takes the offset as two halves; on 64 bits the first holds all. */
+	return wn_raw(SYS_preadv2, fd, iov, 1, offset, 0, flags);
+}
+
+static int sys_fadvise(int fd, off_t offset, off_t length, int advice)
+{
+	return (int)wn_raw(SYS_fadvise64, fd, offset, length, advice);
+}
+
+static int sys_madvise(uint64_t addr, uint64_t length, int advice)
+{
+	return (int)wn_raw(SYS_madvise, addr, length, advice);
+}
+
+static int sys_fstat(int fd, struct stat *out)
+{
+	return (int)wn_raw(SYS_fstat, fd, out);
+}
+
+static int sys_fstatfs(int fd, struct statfs *out)
+{
+	return (int)wn_raw(SYS_fstatfs, fd, out);
+}
+
+static int sys_fcntl_getfl(int fd)
+{
+	return (int)wn_raw(SYS_fcntl, fd, F_GETFL, 0);
+}
+
+static int sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)(timeout_ns / 1000000000u),
+		.tv_nsec = (long)(timeout_ns % 1000000000u),
+	};
+
+	return (int)wn_raw(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &ts, 0, 0);
+}
+
+static int sys_futex_wake(uint32_t *word, int count)
+{
+	return (int)wn_raw(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, 0, 0, 0);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts = { 0 };
+
+	wn_raw(SYS_clock_gettime, clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t sys_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static uint64_t sys_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static uint64_t sys_major_faults(void)
+{
+	struct rusage ru;
+
+	ru.ru_majflt = 0;
+	wn_raw(SYS_getrusage, 1 /* RUSAGE_THREAD */, &ru);
+	return (uint64_t)ru.ru_majflt;
+}
+
+static int sys_getpid(void)
+{
+	return (int)wn_raw(SYS_getpid);
+}
+
+static int sys_gettid(void)
+{
+	return (int)wn_raw(SYS_gettid);
+}
+
+static int sys_thread_alive(int tid)
+{
+	return wn_raw(SYS_tgkill, wn_raw(SYS_getpid), tid, 0) != -ESRCH;
+}
+
+const struct wn_sys wn_sys_linux = {
+	.open = sys_open,
+	.close = sys_close,
+	.read = sys_read,
+	.write = sys_write,
+	.preadv2 = sys_preadv2,
+	.fadvise = sys_fadvise,
+	.madvise = sys_madvise,
+	.fstat = sys_fstat,
+	.fstatfs = sys_fstatfs,
+	.fcntl_getfl = sys_fcntl_getfl,
+	.futex_wait = sys_futex_wait,
+	.futex_wake = sys_futex_wake,
+	.now_ns = sys_now_ns,
+	.cpu_ns = sys_cpu_ns,
+	.major_faults = sys_major_faults,
+	.getpid = sys_getpid,
+	.gettid = sys_gettid,
+	.thread_alive = sys_thread_alive,
+};
+
+const struct wn_sys *wn_sys = &wn_sys_linux;

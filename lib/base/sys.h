@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys.h - the kernel and the clock, as a parameter.
+ * Calls nothing but the kernel; every member returns 0 or a count, or a negative errno.
+ * Promise: errno, signals and the program's descriptors are as before.  Unit tests put a
+ * fake in wn_sys; nothing else ever changes it.
+ */
+#ifndef WN_SYS_H
+#define WN_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+
+struct wn_sys {
+	int (*open)(const char *path, int flags);
+	int (*close)(int fd);
+	ssize_t (*read)(int fd, void *buf, size_t n);
+	ssize_t (*write)(int fd, const void *buf, size_t n);
+	ssize_t (*preadv2)(int fd, const struct iovec *iov, off_t offset, int flags);
+	int (*fadvise)(int fd, off_t offset, off_t length, int advice);
+	int (*madvise)(uint64_t addr, uint64_t length, int advice);
+	int (*fstat)(int fd, struct stat *out);
+	int (*fstatfs)(int fd, struct statfs *out);
+	int (*fcntl_getfl)(int fd);
+	int (*futex_wait)(uint32_t *word, uint32_t value, uint64_t timeout_ns);
+	int (*futex_wake)(uint32_t *word, int count);
+	uint64_t (*now_ns)(void);	/* CLOCK_MONOTONIC */
+	uint64_t (*cpu_ns)(void);	/* CLOCK_THREAD_CPUTIME_ID */
+	uint64_t (*major_faults)(void); /* of the calling thread */
+	int (*getpid)(void);
+	int (*gettid)(void);
+	int (*thread_alive)(int tid);	/* 1 until the kernel has removed the thread */
+};
+
+extern const struct wn_sys *wn_sys;
+extern const struct wn_sys wn_sys_linux;
+
+#endif

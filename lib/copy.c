@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "copy.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "base/sys.h"
+#include "helper.h"
+#include "runtime.h"
+
+/* The first look: so little that it costs a fault or two if the source is cold. */
+#define PROBE (16u * 1024)
+/* A cold copy moves this much at a time, and tells the helper after each piece. */
+#define PIECE (1024u * 1024)
+/* What a thread asks for itself at a time, while the helper does not lead. */
+#define BITE (2u * 1024 * 1024)
+/* One call of advice, until the helper has read what the device takes. */
+#define CHUNK (128u * 1024)
+
+#define CHILL 8u
+/* A kernel window of this size serves ascending pieces well; two readaheads would collide. */
+#define WIDE_WINDOW (4u * PIECE)
+
+struct job {
+	struct wn_state *st;
+	struct wn_file *file;
+	struct wn_cover_file id;
+	uint32_t thread;
+	uint8_t flags;   /* of every access that is reported */
+	uint64_t offset; /* in the file, of src */
+	char *dst;
+	const char *src;
+	size_t n;
+	size_t done;
+	wn_copy_fn copy;
+};
+
+static void move(struct job *j, size_t n)
+{
+	j->copy(j->dst + j->done, j->src + j->done, n);
+	j->done += n;
+}
+
+/* Moves n bytes and tells how many major faults that took. */
+static uint64_t move_counting(struct job *j, size_t n)
+{
+	uint64_t before = wn_sys->major_faults();
+
+	move(j, n);
+	return wn_sys->major_faults() - before;
+}
+
+static void report(struct job *j, uint8_t kind, uint8_t flags, size_t n)
+{
+	struct wn_access a = {
+		.offset = j->offset + j->done,
+		.length = n,
+		.thread = j->thread,
+		.file = j->id.file,
+		.kind = kind,
+		.flags = flags | j->flags,
+	};
+
+	wn_ring_push(&j->st->ring, &a);
+}
+
+/*
+ * The thread itself asks for bytes that this very copy is about to read, since nobody has:
+ * one call now is better than a fault for every few pages.  By address, so that no
+ * descriptor is needed.
+ */
+static void ask_inline(struct job *j, size_t at, size_t n)
+{
+	uint64_t page = wn_page_size();
+	uint64_t chunk = wn_load(&j->file->chunk);
+	uint64_t from = wn_round_down((uint64_t)(j->src + at), page);
+	uint64_t to = (uint64_t)(j->src + at + n);
+
+	if (wn_load(&j->file->useless))
+		return;
+	/* First, so that the helper does not begin a ride on pages that are under way. */
+	wn_cover_mark(&j->st->cover, j->id, j->offset + at, j->offset + at + n);
+	for (chunk = chunk ? chunk : CHUNK; from < to; from += chunk) {
+		wn_count(&j->st->stats, kernel_calls, 1);
+		if (wn_sys->madvise(from, wn_round_up(wn_min(chunk, to - from), page),
+				    MADV_WILLNEED) < 0)
+			break;
+	}
+	wn_count(&j->st->stats, asked_bytes, n);
+	wn_count(&j->st->stats, inline_bytes, n);
+}
+
+static uint64_t asked_from(const struct job *j, size_t at, size_t to)
+{
+	return wn_cover_asked(&j->st->cover, j->id, j->offset + at, j->offset + to);
+}
+
+/* Sees to it that the next n bytes have been asked for; how many already were? */
+static uint64_t ensure_asked(struct job *j, size_t n)
+{
+	size_t to = j->done + n;
+	uint64_t asked = asked_from(j, j->done, to);
+
+	if (asked < n)
+		ask_inline(j, j->done + asked, wn_min(BITE, j->n - (j->done + asked)));
+	/* Without a helper nobody else keeps the device busy meanwhile. */
+	if (!wn_helper_expected(j->st) && to < j->n && !asked_from(j, to, wn_min(to + PIECE, j->n)))
+		ask_inline(j, to, wn_min(BITE, j->n - to));
+	return asked;
+}
+
+static void wake_when_due(struct job *j, size_t n, bool now)
+{
+	uint64_t progress = wn_add(&j->st->progress, n) + n;
+
+	if (now || progress >= wn_load(&j->st->wake_at))
+		wn_helper_kick(j->st);
+}
+
+/* The source is being read cold: ask, tell, move, piece by piece. */
+static void copy_cold(struct job *j)
+{
+	uint8_t flags = 0;
+
+	j->thread = (uint32_t)wn_sys->gettid();
+	wn_cover_tick(&j->st->cover, wn_sys->now_ns());
+	report(j, WN_ACCESS_BEGIN, 0, j->n - j->done);
+	/* Leave the helper the rest: it begins where we have asked to. */
+	wake_when_due(j, 0, asked_from(j, j->done, j->n) < j->n - j->done);
+	while (j->done < j->n) {
+		size_t n = wn_min(PIECE, j->n - j->done);
+		uint64_t asked = ensure_asked(j, n);
+		uint64_t faults;
+
+		report(j, WN_ACCESS_STEP, flags, n);
+		wake_when_due(j, n, asked < n);
+		faults = move_counting(j, n);
+		flags = asked == n && faults ? WN_ACCESS_FAULTED : 0;
+		wn_count(&j->st->stats, demand_bytes, n);
+		wn_count(&j->st->stats, covered_bytes, asked);
+		wn_count(&j->st->stats, major_faults, faults);
+	}
+}
+
+/*
+ * Nobody has asked for the source: is it cached?  Only the faults of a real copy tell, so
+ * a little is copied, then more and more; a file that has been warm often gets large pieces
+ * at once.  Returns at the first sign of cold, unless the kernel's own readahead is good
+ * enough: then the pieces, which ascend, are all the help that it needs.
+ */
+static void copy_probing(struct job *j, bool alone)
+{
+	uint32_t heat = wn_load(&j->file->heat);
+	size_t piece = (size_t)PROBE << wn_min(2 * (uint64_t)heat, 24);
+	uint64_t faults;
+
+	do {
+		faults = move_counting(j, wn_min(piece, j->n - j->done));
+		wn_count(&j->st->stats, major_faults, faults);
+		if (faults) {
+			heat = 0;
+			piece = PIECE / 2;
+		}
+		piece *= 2;
+	} while ((!faults || alone) && j->done < j->n);
+	wn_store(&j->file->heat, heat + (heat < 12 && !faults));
+	if (faults && !alone)
+		wn_store(&j->file->chill, CHILL);
+}
+
+static bool kernel_serves_well(const struct job *j)
+{
+	return wn_load(&j->file->kernel_window) >= WIDE_WINDOW && !j->flags;
+}
+
+/*
+ * A file that was found cold is taken for cold a few more times without a proof, since each
+ * proof is a fault, and the range in between was read ahead by nobody or only in part.
+ */
+static bool still_cold(struct job *j)
+{
+	uint32_t chill = wn_load(&j->file->chill);
+
+	if (chill)
+		wn_store(&j->file->chill, chill - 1);
+	return chill;
+}
+
+/* Small copies of a file that was warm many times are looked at once in 32 only. */
+static bool not_worth_a_look(struct job *j)
+{
+	uint32_t heat = wn_load(&j->file->heat), unasked;
+
+	if (!heat || j->n >= PIECE)
+		return false;
+	unasked = wn_load(&j->file->unasked) + 1;
+	wn_store(&j->file->unasked, unasked);
+	return unasked % (1u << wn_min(heat, 5));
+}
+
+static void copy_watched(struct job *j)
+{
+	wn_count(&j->st->stats, copies, 1);
+	wn_count(&j->st->stats, copy_bytes, j->n);
+	if (!asked_from(j, 0, wn_min(j->n, PIECE))) {
+		bool alone = kernel_serves_well(j);
+
+		if (not_worth_a_look(j))
+			move(j, j->n);
+		else if (alone || !still_cold(j))
+			copy_probing(j, alone);
+	}
+	if (j->done == j->n)
+		return;
+	wn_count(&j->st->stats, copies_cold, 1);
+	if (wn_mode() == WN_MODE_ON)
+		copy_cold(j);
+	else
+		move(j, j->n - j->done);
+}
+
+void *wn_copy(void *dst, const void *src, size_t n, wn_copy_fn copy)
+{
+	uint64_t from = (uint64_t)src, to = (uint64_t)dst;
+	struct wn_state *st = wn_awake();
+	struct wn_map m;
+	struct job j;
+
+	/* Overlapping ranges may have to be copied backward: not in ascending pieces. */
+	if (!st || to - from < n || from - to < n || wn_mode() == WN_MODE_OFF ||
+	    !wn_map_find(wn_rt.track, from, &m))
+		return copy(dst, src, n);
+	j = (struct job){
+		.st = st,
+		.file = &wn_rt.track->files.slot[m.file],
+		.id = { .file = m.file },
+		.flags = m.random ? WN_ACCESS_EXACT : 0,
+		.offset = m.offset + (from - m.start),
+		.dst = dst,
+		.src = src,
+		.n = wn_min(n, m.end - from),
+		.copy = copy,
+	};
+	j.id.serial = wn_load(&j.file->serial);
+	copy_watched(&j);
+	/* What lies behind the mapping. */
+	if (j.n < n)
+		copy(j.dst + j.n, j.src + j.n, n - j.n);
+	return dst;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/uio.h>
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/sys.h"
+#include "log.h"
+
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 8
+#endif
+
+/* What one call of advice reads where the device's limits cannot be read. */
+#define UNKNOWN_CHUNK (128u * 1024)
+/* The least that advice is given for at a time: smaller pieces cost calls and no time. */
+#define ADVICE_UNIT (1024u * 1024)
+/* A ride is given up when much more than one piece in sixteen was not there in time. */
+#define STRIKE 16
+#define STRIKES 160
+#define FUSE_MAGIC 0x65735546u
+
+static enum wn_way best_way(int fd)
+{
+	struct statfs sf;
+
+	if (wn_sys->fstatfs(fd, &sf) < 0)
+		return WN_ADVISE;
+	switch ((uint32_t)sf.f_type) {
+#define WN_FILESYSTEM(magic, way) \
+	case magic:               \
+		return WN_##way;
+#include "filesystems.def"
+#undef WN_FILESYSTEM
+	}
+	return WN_ADVISE;
+}
+
+/*
+ * A file system that answers slowly gets the ring, so that it holds up nobody else; the
+ * others gain nothing from it.  Riding needs each answer before the next question.
+ */
+static bool wants_uring(const struct wn_kernel *k, enum wn_way way)
+{
+	switch (k->options->value[WN_OPT_IO]) {
+	case WN_IO_SYSCALL:
+		return false;
+	case WN_IO_URING:
+		return way != WN_NONE;
+	}
+	return way == WN_SLOW;
+}
+
+/* A file system that this very process serves would be asked by us and wait for us. */
+static bool own_fuse(const struct wn_kernel *k, int fd, uint32_t thread)
+{
+	struct statfs sf;
+
+	if (wn_sys->fstatfs(fd, &sf) < 0 || (uint32_t)sf.f_type != FUSE_MAGIC)
+		return false;
+	if (!k->engine->own_fuse)
+		k->engine->own_fuse = wn_serves_fuse(thread) ? 2 : 1;
+	return k->engine->own_fuse == 2;
+}
+
+static enum wn_way allowed_way(const struct wn_kernel *k, enum wn_way best)
+{
+	switch (wn_load(&k->options->value[WN_OPT_WAY])) {
+	case WN_WAY_RIDE:
+		return best == WN_NONE ? WN_NONE : WN_RIDE;
+	case WN_WAY_ADVISE:
+		return best == WN_NONE ? WN_NONE : WN_ADVISE;
+	case WN_WAY_ADDRESS:
+		return best == WN_NONE ? WN_NONE : WN_ADDRESS;
+	}
+	return best;
+}
+
+static void set_sizes(struct wn_engine_file *f, struct wn_file *w)
+{
+	struct wn_device_limits l = wn_device_limits((dev_t)wn_load(&w->dev));
+
+	f->chunk = wn_max(l.readahead, l.request);
+	if (!f->chunk)
+		f->chunk = UNKNOWN_CHUNK;
+	/* The private descriptor is advised SEQUENTIAL, which doubles its window. */
+	f->unit = wn_max(2 * l.readahead, l.request);
+	if (!l.readahead || !l.request)
+		f->way = f->way == WN_RIDE ? WN_ADVISE : f->way;
+	if (f->way != WN_RIDE)
+		f->unit = wn_max(f->chunk, ADVICE_UNIT);
+	f->chunk = wn_max(wn_round_down(f->chunk, wn_page_size()), wn_page_size());
+	f->unit = wn_round_down(f->unit, 2 * wn_page_size());
+	/*
+	 * Since Linux 6.16 a window ends at a multiple of its folios' size, and the size that
+	 * it hopes for may exceed what it gets; windows that begin at multiples of their own
+	 * size are never cut short by that.
+	 */
+	f->align = f->unit & -f->unit;
+	wn_store(&w->kernel_window, (uint32_t)wn_min(l.readahead, UINT32_MAX));
+	wn_store(&w->chunk, (uint32_t)wn_min(f->chunk, UINT32_MAX));
+}
+
+static void tell_way(const struct wn_kernel *k, uint16_t file, const struct wn_engine_file *f,
+		     int error)
+{
+	static const char names[][12] = { "", "ride", "advise", "slow", "address", "nothing" };
+	const struct wn_file *w = &k->track->files.slot[file];
+	struct wn_line l;
+
+	if (!wn_line_begin(&l, k->options))
+		return;
+	wn_text_add(&l.text, "device ");
+	wn_text_number(&l.text, w->dev);
+	wn_text_add(&l.text, " inode ");
+	wn_text_number(&l.text, w->ino);
+	wn_text_add(&l.text, ": way ");
+	wn_text_add(&l.text, names[f->way]);
+	wn_text_add(&l.text, f->uring ? " with io_uring, unit " : ", unit ");
+	wn_text_number(&l.text, f->unit);
+	wn_text_add(&l.text, ", advice ");
+	wn_text_number(&l.text, f->chunk);
+	if (error) {
+		wn_text_add(&l.text, ", not opened: errno ");
+		wn_text_number(&l.text, (uint64_t)-error);
+	}
+	wn_line_end(&l);
+}
+
+bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread)
+{
+	struct wn_engine_file *f = &k->engine->file[file];
+	struct wn_file *w = &k->track->files.slot[file];
+	uint32_t serial = wn_load(&w->serial);
+	struct stat st;
+	int fd;
+
+	if (f->way != WN_UNOPENED && f->serial == serial)
+		return f->way != WN_NONE;
+	if (f->fd1)
+		wn_sys->close((int)f->fd1 - 1);
+	*f = (struct wn_engine_file){ .serial = serial, .size = wn_load(&w->size) };
+	if (k->record_only) {
+		f->way = WN_ADVISE;
+		set_sizes(f, w);
+		return true;
+	}
+	fd = wn_find_file(k->track, file, thread);
+	if (fd >= 0) {
+		f->fd1 = (uint32_t)fd + 1;
+		f->way = (uint8_t)(own_fuse(k, fd, thread) ? WN_NONE : best_way(fd));
+		f->uring = wants_uring(k, f->way) && wn_uring_ready(&k->engine->uring);
+		f->way = (uint8_t)allowed_way(k, f->way);
+		if (!wn_sys->fstat(fd, &st))
+			f->size = (uint64_t)st.st_size;
+	} else {
+		wn_count(k->stats, facility_failures, 1);
+		f->way = WN_ADDRESS;
+	}
+	set_sizes(f, w);
+	wn_store(&w->useless, f->way == WN_NONE);
+	tell_way(k, file, f, fd < 0 ? fd : 0);
+	return f->way != WN_NONE;
+}
+
+/* A second private open file, for a readahead state of its own. */
+static bool open_lane(const struct wn_kernel *k, const struct wn_engine_file *f,
+		      struct wn_lane *lane)
+{
+	char path[48];
+	struct wn_text t = wn_text_in(path, sizeof(path));
+	int fd;
+
+	if (lane->fd1)
+		return true;
+	wn_text_add(&t, "/proc/thread-self/fd/");
+	wn_text_number(&t, f->fd1 - 1);
+	fd = wn_sys->open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (wn_sys->fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL) < 0) {
+		wn_sys->close(fd);
+		return false;
+	}
+	wn_count(k->stats, kernel_calls, 1);
+	lane->fd1 = (uint32_t)fd + 1;
+	lane->riding = false;
+	return true;
+}
+
+static void fall_back(const struct wn_kernel *k, struct wn_engine_file *f, const char *why)
+{
+	f->way = WN_ADVISE;
+	f->unit = wn_max(f->chunk, ADVICE_UNIT);
+	wn_count(k->stats, ride_falls, 1);
+	wn_log(k->options, "ride given up for advice: ", why, 0);
+}
+
+static uint64_t ask_ride(const struct wn_kernel *k, struct wn_engine_file *f, int stream,
+			 const struct wn_stream *s, const struct wn_order *o)
+{
+	struct wn_cover_file id = { .file = s->file, .serial = s->serial };
+	struct wn_lane *lane = &k->engine->lane[stream];
+	struct wn_order ride = *o;
+	uint64_t near = s->pos + 2 * s->piece;
+	uint64_t at;
+
+	if (!open_lane(k, f, lane)) {
+		fall_back(k, f, "the file cannot be opened twice, ");
+		return o->from;
+	}
+	/* Where the reader is, its own faults start reads that look like ours. */
+	if (lane->edge < near || (o->from != lane->edge && o->from != lane->advised))
+		lane->riding = false;
+	if (!lane->riding)
+		ride.from = wn_advise(k, f, o->from,
+				      wn_min(wn_round_up(wn_max(o->from, near), f->align), o->to));
+	at = wn_ride(k, f, lane, id, &ride);
+	if (lane->refused)
+		fall_back(k, f, "the file system refuses it, ");
+	return at;
+}
+
+uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_stream *s,
+		       const struct wn_order *o)
+{
+	struct wn_engine_file *f = &k->engine->file[s->file];
+	struct wn_cover_file c = { .file = s->file, .serial = s->serial };
+	struct wn_order rest = *o;
+	uint64_t known = wn_cover_asked(k->cover, c, o->from, o->to);
+	uint64_t at, end;
+
+	wn_count(k->stats, orders, 1);
+	if (k->recorded)
+		k->recorded(k->ctx, s->file, o);
+	if (k->record_only)
+		return o->to;
+	wn_count(k->stats, duplicate_bytes, known);
+	rest.from += known;
+	at = rest.from;
+	if (f->way == WN_RIDE && at < rest.to)
+		at = ask_ride(k, f, stream, s, &rest);
+	/* What a ride cannot ask for exactly, and everything where there is none. */
+	end = f->way == WN_RIDE ? rest.exact : rest.to;
+	if (f->way != WN_ADDRESS && at < end)
+		at = wn_advise(k, f, at, end);
+	if (at < end)
+		at = wn_advise_address(k, s->file, f->chunk, at, end);
+	k->engine->lane[stream].advised = at;
+	wn_engine_flush(k);
+	wn_cover_mark(k->cover, c, rest.from, at);
+	/* A failure is not tried again: it counts as asked for. */
+	return wn_max(at, end);
+}
+
+static void watch_arrived(void *ctx, uint64_t tag, int result)
+{
+	const struct wn_kernel *k = ctx;
+	struct wn_lane *lane = &k->engine->lane[tag % WN_STREAMS];
+
+	/* The stream may have ended meanwhile, and another one begun in its place. */
+	if (lane->watched != tag / WN_STREAMS)
+		return;
+	if (result > 0)
+		lane->arrived = lane->watched;
+	lane->watched = 0;
+}
+
+void wn_engine_flush(const struct wn_kernel *k)
+{
+	wn_uring_submit(&k->engine->uring);
+	wn_uring_reap(&k->engine->uring, watch_arrived, (void *)(uintptr_t)k);
+}
+
+/* Is the last byte before `end` there?  Asks the ring, and may hear of it later. */
+static bool is_there(const struct wn_kernel *k, const struct wn_engine_file *f, int stream,
+		     uint64_t end)
+{
+	struct wn_lane *lane = &k->engine->lane[stream];
+	struct iovec iov = { .iov_base = k->last_byte, .iov_len = 1 };
+	int fd = (int)f->fd1 - 1;
+
+	if (!f->uring) {
+		wn_count(k->stats, kernel_calls, 1);
+		return wn_sys->preadv2(fd, &iov, (off_t)end - 1, RWF_NOWAIT) == 1;
+	}
+	if (lane->arrived < end && !lane->watched &&
+	    wn_uring_watch(&k->engine->uring, fd, end - 1, k->last_byte,
+			   end * WN_STREAMS + (uint64_t)stream)) {
+		wn_count(k->stats, kernel_calls, 1);
+		lane->watched = end;
+		wn_engine_flush(k);
+	}
+	return lane->arrived >= end;
+}
+
+uint64_t wn_engine_landed(const struct wn_kernel *k, int stream, const struct wn_stream *s)
+{
+	const struct wn_engine_file *f = &k->engine->file[s->file];
+	const struct wn_lane *lane = &k->engine->lane[stream];
+	uint64_t landed = wn_max(s->landed, s->pos);
+	uint64_t known = wn_min(s->asked, f->size);
+
+	if (!f->fd1 || k->record_only)
+		return landed;
+	/* The last windows may have their mark, and a look at that folio would use it up. */
+	if (lane->riding)
+		known = wn_above(lane->edge, f->unit);
+	while (landed < known) {
+		uint64_t left = (known - landed) % f->unit;
+		uint64_t next = landed + (left ? left : f->unit);
+
+		if (!is_there(k, f, stream, next))
+			break;
+		landed = next;
+	}
+	return landed;
+}
+
+void wn_engine_judge(const struct wn_kernel *k, int stream, uint16_t file, bool faulted)
+{
+	struct wn_engine_file *f = &k->engine->file[file];
+
+	if (!faulted) {
+		f->strikes = (uint8_t)wn_above(f->strikes, 1);
+		return;
+	}
+	/* We are out of step with the kernel: begin anew, ahead of where the reader is. */
+	k->engine->lane[stream].riding = false;
+	f->strikes += STRIKE;
+	if (f->strikes >= STRIKES && f->way == WN_RIDE)
+		fall_back(k, f, "pages asked for are missing too often, ");
+	f->strikes = (uint8_t)wn_min(f->strikes, STRIKES);
+}
+
+void wn_engine_close_lane(const struct wn_kernel *k, int stream)
+{
+	struct wn_lane *lane = &k->engine->lane[stream];
+
+	if (lane->fd1)
+		wn_sys->close((int)lane->fd1 - 1);
+	*lane = (struct wn_lane){ 0 };
+}
+
+void wn_engine_close_files(const struct wn_kernel *k, const struct wn_streams *t, bool all)
+{
+	for (int i = 0; i < WN_STREAMS; i++) {
+		uint16_t file = t->slot[i].file;
+
+		if (all || !wn_load(&k->track->files.slot[file].refs))
+			wn_engine_close_lane(k, i);
+	}
+	for (int i = 0; i < WN_FILES; i++) {
+		struct wn_engine_file *f = &k->engine->file[i];
+
+		if (!all && wn_load(&k->track->files.slot[i].refs))
+			continue;
+		if (f->fd1)
+			wn_sys->close((int)f->fd1 - 1);
+		*f = (struct wn_engine_file){ 0 };
+	}
+	if (all)
+		wn_uring_close(&k->engine->uring);
+}

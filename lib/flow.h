@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow.h - the plain records that pass between the rooms: access -> order.
+ * Calls nothing, owns nothing.
+ */
+#ifndef WN_FLOW_H
+#define WN_FLOW_H
+
+#include <stdint.h>
+
+/* What a thread of the program does, as it tells the helper. */
+enum wn_access_kind {
+	WN_ACCESS_BEGIN, /* it is about to read all of this range, from its beginning on */
+	WN_ACCESS_STEP,	 /* it is about to read this piece of such a range */
+};
+
+enum {
+	WN_ACCESS_FAULTED = 1, /* the piece before this one, though asked for, faulted */
+	WN_ACCESS_EXACT = 2,   /* the program asked that nothing be guessed */
+};
+
+struct wn_access {
+	uint64_t offset;
+	uint64_t length;
+	uint32_t thread; /* kernel thread id */
+	uint16_t file;	 /* slot in the file table */
+	uint8_t kind;
+	uint8_t flags;
+};
+
+/* What the engine is to ask of the kernel. */
+struct wn_order {
+	uint64_t from;
+	uint64_t exact; /* what is before this will be read for certain */
+	uint64_t to;	/* what is before this, most likely */
+	/* May the kernel read past `to`, because the reader will most likely go there? */
+	uint64_t slack;
+};
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front.h - the interposed names of libwillneed-preload.so.
+ *
+ * Rules of this room:
+ *  1. A wrapper passes its call on exactly once, with the same arguments, and returns what
+ *     that returned.  Nothing is held meanwhile.
+ *  2. It works from the first instruction of the process: before the constructor has run,
+ *     struct wn_front is all zeroes, and everything falls back to raw system calls and to
+ *     wn_move().  Data here must therefore not need relocation.
+ *  3. errno is what the real call left.
+ *  4. No malloc, no stdio, no lock, no dlsym but in the constructor.
+ *  5. What it learns it reports to lib/copy.h; it decides nothing.
+ */
+#ifndef WN_FRONT_H
+#define WN_FRONT_H
+
+#include <grp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+struct wn_front {
+	size_t copy_min; /* the gate: smaller copies go straight on; 0: not ready yet */
+#define WN_NEXT(name) __typeof__(name) *name;
+#define WN_ALIAS(name)
+#include "front/wrappers.def"
+#undef WN_NEXT
+#undef WN_ALIAS
+};
+
+extern struct wn_front wn_front __attribute__((visibility("hidden")));
+
+#define WN_EXPORT __attribute__((visibility("default")))
+
+/* The result of a raw system call as libc would return it. */
+long wn_front_result(long raw) __attribute__((visibility("hidden")));
+
+#endif

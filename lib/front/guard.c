@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls that a second thread would disturb, or must not survive: the helper is gone before
+ * they are passed on.  Where the process gives up rights for good, we fall silent for good.
+ */
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+
+#include "base/arch.h"
+#include "front/front.h"
+#include "helper.h"
+#include "runtime.h"
+
+/* Variadic in the headers; fixed here, so that the call can be passed on by a jump. */
+WN_EXPORT long wn_front_syscall(long nr, long a, long b, long c, long d, long e,
+				long f) __asm__("syscall");
+WN_EXPORT int wn_front_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+			     unsigned long d) __asm__("prctl");
+
+typedef long syscall_fn(long nr, long a, long b, long c, long d, long e, long f);
+
+static bool gives_up_rights(long option)
+{
+	return option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS;
+}
+
+static void before_syscall(long nr, long a)
+{
+	switch (nr) {
+	case SYS_prctl:
+		if (!gives_up_rights(a))
+			return;
+		wn_sleep_for_good();
+		return;
+	case SYS_seccomp:
+#ifdef SYS_landlock_restrict_self
+	case SYS_landlock_restrict_self:
+#endif
+		wn_sleep_for_good();
+		return;
+	case SYS_unshare:
+	case SYS_setns:
+	case SYS_setuid:
+	case SYS_setgid:
+	case SYS_setreuid:
+	case SYS_setregid:
+	case SYS_setresuid:
+	case SYS_setresgid:
+	case SYS_setgroups:
+	case SYS_capset:
+	case SYS_umount2:
+		wn_helper_stop();
+		return;
+	}
+}
+
+long wn_front_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	if (!wn_front.syscall)
+		return wn_front_result(wn_raw(nr, a, b, c, d, e, f));
+	before_syscall(nr, a);
+	return ((syscall_fn *)wn_front.syscall)(nr, a, b, c, d, e, f);
+}
+
+int wn_front_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+		   unsigned long d)
+{
+	if (!wn_front.prctl)
+		return (int)wn_front_result(wn_raw(SYS_prctl, option, a, b, c, d));
+	if (gives_up_rights(option))
+		wn_sleep_for_good();
+	return wn_front.prctl(option, a, b, c, d);
+}
+
+/* The others have one shape: stop the helper, pass the call on. */
+#define WN_STOP_FIRST(name, params, args, early)                   \
+	WN_EXPORT int name params                                  \
+	{                                                          \
+		if (!wn_front.name)                                \
+			return (int)wn_front_result(early);        \
+		wn_helper_stop();                                  \
+		return wn_front.name args;                         \
+	}
+
+WN_STOP_FIRST(unshare, (int flags), (flags), wn_raw(SYS_unshare, flags))
+WN_STOP_FIRST(setns, (int fd, int type), (fd, type), wn_raw(SYS_setns, fd, type))
+WN_STOP_FIRST(setuid, (uid_t u), (u), wn_raw(SYS_setuid, u))
+WN_STOP_FIRST(setgid, (gid_t g), (g), wn_raw(SYS_setgid, g))
+WN_STOP_FIRST(seteuid, (uid_t u), (u), wn_raw(SYS_setresuid, -1, u, -1))
+WN_STOP_FIRST(setegid, (gid_t g), (g), wn_raw(SYS_setresgid, -1, g, -1))
+WN_STOP_FIRST(setreuid, (uid_t r, uid_t e), (r, e), wn_raw(SYS_setreuid, r, e))
+WN_STOP_FIRST(setregid, (gid_t r, gid_t e), (r, e), wn_raw(SYS_setregid, r, e))
+WN_STOP_FIRST(setresuid, (uid_t r, uid_t e, uid_t s), (r, e, s),
+	      wn_raw(SYS_setresuid, r, e, s))
+WN_STOP_FIRST(setresgid, (gid_t r, gid_t e, gid_t s), (r, e, s),
+	      wn_raw(SYS_setresgid, r, e, s))
+WN_STOP_FIRST(setgroups, (size_t n, const gid_t *list), (n, list),
+	      wn_raw(SYS_setgroups, n, list))
+WN_STOP_FIRST(initgroups, (const char *user, gid_t g), (user, g), -ENOSYS)
+WN_STOP_FIRST(umount, (const char *target), (target), wn_raw(SYS_umount2, target, 0))
+WN_STOP_FIRST(umount2, (const char *target, int flags), (target, flags),
+	      wn_raw(SYS_umount2, target, flags))

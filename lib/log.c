@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "log.h"
+
+#include <fcntl.h>
+
+#include "base/arch.h"
+#include "base/sys.h"
+
+int wn_log_open(const char *path)
+{
+	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+
+	/* Through /proc, since the helper's own descriptor 2 is not the program's. */
+	if (wn_equal(path, "stderr"))
+		return wn_sys->open("/proc/self/fd/2", flags);
+	return (int)wn_raw(SYS_openat, AT_FDCWD, path, flags | O_CREAT | O_NOFOLLOW, 0600);
+}
+
+bool wn_line_begin(struct wn_line *l, const struct wn_options *o)
+{
+	l->path = wn_option_text(o, WN_OPT_LOG);
+	if (!l->path)
+		return false;
+	l->text = wn_text_in(l->buf, sizeof(l->buf) - 1); /* room for the newline */
+	wn_text_add(&l->text, "willneed[");
+	wn_text_number(&l->text, (uint64_t)wn_sys->getpid());
+	wn_text_add(&l->text, "]: ");
+	return true;
+}
+
+void wn_line_end(struct wn_line *l)
+{
+	int fd = wn_log_open(l->path);
+
+	if (fd < 0)
+		return;
+	l->buf[l->text.used++] = '\n';
+	wn_sys->write(fd, l->buf, l->text.used);
+	wn_sys->close(fd);
+}
+
+void wn_log(const struct wn_options *o, const char *what, const char *more, uint64_t number)
+{
+	struct wn_line l;
+
+	if (!wn_line_begin(&l, o))
+		return;
+	wn_text_add(&l.text, what);
+	wn_text_add(&l.text, more);
+	wn_text_number(&l.text, number);
+	wn_line_end(&l);
+}

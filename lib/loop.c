@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "loop.h"
+
+#include "base/limits.h"
+#include "base/sys.h"
+#include "runtime.h"
+
+#define MS 1000000u
+/* How often the helper looks around while streams are active. */
+#define ACTIVE_NS (50u * MS)
+/* How often it looks whether the pages of a request have arrived. */
+#define REQUEST_NS (1u * MS)
+/* A stream that was quiet for this long has ended. */
+#define STREAM_NS (2000u * (uint64_t)MS)
+
+static void share_budget(const struct wn_streams *t, struct wn_bounds *b)
+{
+	for (uint32_t i = 0; i < t->used; i++) {
+		b->ahead += wn_stream_ahead(&t->slot[i]);
+		b->streams += t->slot[i].live;
+	}
+}
+
+/* The reference that a request held; when the lock cannot be had, the file stays open. */
+static void drop_file(struct wn_loop *l, uint16_t file)
+{
+	if (!wn_track_lock(l->k.track, &l->st->lock))
+		return;
+	if (wn_file_drop(&l->k.track->files, file))
+		wn_store(&l->st->released, 1);
+	wn_track_unlock(&l->st->lock);
+}
+
+static void retired(void *ctx, int index)
+{
+	struct wn_loop *l = ctx;
+	struct wn_stream *s = &l->st->streams.slot[index];
+
+	if (s->request)
+		drop_file(l, s->file);
+	else
+		wn_count(&l->st->stats, unused_bytes, wn_stream_ahead(s));
+	wn_engine_close_lane(&l->k, index);
+	s->live = false;
+}
+
+static bool current(const struct wn_loop *l, const struct wn_stream *s)
+{
+	return s->live && s->serial == wn_load(&l->k.track->files.slot[s->file].serial);
+}
+
+/* Gives every order that the policy wants given for this stream now. */
+static void serve(struct wn_loop *l, int index)
+{
+	struct wn_stream *s = &l->st->streams.slot[index];
+	struct wn_engine_file *f = &l->st->engine.file[s->file];
+	struct wn_order o;
+	uint64_t denied = 0;
+
+	if (!wn_engine_prepare(&l->k, s->file, l->thread))
+		return;
+	if (s->run && !s->request)
+		wn_policy_pace(l->k.options, s, f->unit);
+	for (;;) {
+		struct wn_bounds b = {
+			.unit = f->unit,
+			.file_size = f->size,
+		};
+
+		share_budget(&l->st->streams, &b);
+		if (!wn_policy_order(&l->st->policy, l->k.options, s, &b, &o, &denied))
+			break;
+		s->asked = wn_engine_ask(&l->k, index, s, &o);
+		/* The rest of a guess waits until a whole window is wanted. */
+		if (s->asked < o.to)
+			break;
+	}
+	wn_count(&l->st->stats, denied_bytes, denied);
+}
+
+static void take(struct wn_loop *l, const struct wn_access *a)
+{
+	struct wn_streams *t = &l->st->streams;
+	struct wn_stream *s;
+	uint32_t serial;
+	int index;
+
+	if (a->file >= WN_FILES || !a->length)
+		return;
+	l->thread = a->thread;
+	serial = wn_load(&l->k.track->files.slot[a->file].serial);
+	index = wn_stream_access(t, a, serial, l->now, retired, l);
+	if (index < 0)
+		return;
+	s = &t->slot[index];
+	if (a->kind == WN_ACCESS_BEGIN && !s->run)
+		wn_count(&l->st->stats, streams, 1);
+	wn_engine_judge(&l->k, index, a->file, a->flags & WN_ACCESS_FAULTED);
+	if (a->kind == WN_ACCESS_STEP && a->offset < s->asked &&
+	    s->landed < wn_min(a->offset + a->length, s->asked))
+		wn_count(&l->st->stats, late_bytes, a->length);
+}
+
+/* Takes in all that was reported; true if there was anything. */
+static bool listen(struct wn_loop *l)
+{
+	struct wn_state *st = l->st;
+	struct wn_access a;
+	uint64_t lost = 0;
+	bool any = false;
+
+	while (!wn_load(&st->quit) && wn_ring_pop(&st->ring, &a, l->now, &lost)) {
+		take(l, &a);
+		any = true;
+	}
+	wn_count(&st->stats, records_lost, lost);
+	return any;
+}
+
+/* Readers move on while we work: each stream is served from the newest positions. */
+static bool serve_stirred(struct wn_loop *l)
+{
+	struct wn_streams *t = &l->st->streams;
+	bool any = listen(l);
+
+	for (uint32_t i = 0; i < t->used && !wn_load(&l->st->quit); i++) {
+		struct wn_stream *s = &t->slot[i];
+
+		if (!s->live || !s->stirred)
+			continue;
+		s->stirred = false;
+		s->landed = wn_engine_landed(&l->k, (int)i, s);
+		serve(l, (int)i);
+		listen(l);
+	}
+	return any;
+}
+
+/* The oldest request that is ready becomes a stream without a reader. */
+static bool take_request(struct wn_loop *l)
+{
+	struct wn_request *oldest = NULL, *r;
+	int index;
+
+	for (int i = 0; i < WN_REQUESTS; i++) {
+		r = &l->st->request[i];
+		if (wn_load_acquire(&r->phase) == WN_REQUEST_READY &&
+		    (!oldest || r->ticket < oldest->ticket))
+			oldest = r;
+	}
+	if (!oldest)
+		return false;
+	l->thread = oldest->thread;
+	index = wn_stream_request(&l->st->streams, oldest->file,
+				  wn_load(&l->k.track->files.slot[oldest->file].serial),
+				  oldest->from, oldest->to, l->now, retired, l);
+	wn_store_release(&oldest->phase, WN_REQUEST_FREE);
+	serve(l, index);
+	return true;
+}
+
+/* Moves a request on as its pages arrive; true while it is not all asked for. */
+static bool serve_request(struct wn_loop *l, int index)
+{
+	struct wn_stream *s = &l->st->streams.slot[index];
+	struct wn_engine_file *f = &l->st->engine.file[s->file];
+	uint64_t landed = wn_engine_landed(&l->k, index, s);
+
+	if (landed > s->landed)
+		s->used_ns = l->now;
+	s->landed = landed;
+	/* Where arrival cannot be seen, or never comes, what was asked for counts as arrived. */
+	s->pos = f->fd1 && l->now - s->used_ns < STREAM_NS ? s->landed : s->asked;
+	serve(l, index);
+	if (s->asked < wn_min(s->end, f->size) && f->way != WN_NONE)
+		return true;
+	retired(l, index);
+	return false;
+}
+
+/* Looks at every stream; true while some request is unfinished. */
+static bool look_around(struct wn_loop *l, bool *active)
+{
+	bool unfinished = false;
+
+	*active = false;
+	for (uint32_t i = 0; i < l->st->streams.used; i++) {
+		struct wn_stream *s = &l->st->streams.slot[i];
+
+		if (!s->live)
+			continue;
+		if (!current(l, s) || (!s->request && l->now - s->used_ns > STREAM_NS))
+			retired(l, (int)i);
+		else if (s->request)
+			unfinished |= serve_request(l, (int)i);
+		else
+			*active = true;
+	}
+	return unfinished;
+}
+
+void wn_loop_set_alarm(struct wn_loop *l)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 0; i < l->st->streams.used; i++) {
+		const struct wn_stream *s = &l->st->streams.slot[i];
+
+		if (s->live && !s->request)
+			least = wn_min(least, wn_stream_ahead(s) / 4);
+	}
+	if (least != UINT64_MAX)
+		least = wn_max(least, 256 * 1024);
+	wn_store(&l->st->wake_at, wn_load(&l->st->progress) + wn_min(least, 1u << 30));
+}
+
+bool wn_loop_news(struct wn_state *st)
+{
+	if (!wn_ring_empty(&st->ring) || wn_load(&st->quit) || wn_load(&st->released))
+		return true;
+	for (int i = 0; i < WN_REQUESTS; i++)
+		if (wn_load(&st->request[i].phase) == WN_REQUEST_READY)
+			return true;
+	return false;
+}
+
+static void settle_accounts(struct wn_loop *l)
+{
+	uint64_t cpu = wn_sys->cpu_ns() / 1000;
+
+	wn_count(&l->st->stats, helper_cpu_us, cpu - l->cpu);
+	l->cpu = cpu;
+}
+
+uint64_t wn_loop_round(struct wn_loop *l)
+{
+	struct wn_state *st = l->st;
+	bool active, unfinished, busy;
+
+	l->now = wn_sys->now_ns();
+	wn_cover_tick(&st->cover, l->now);
+	wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
+	busy = serve_stirred(l);
+	while (!wn_load(&st->quit) && take_request(l))
+		busy = true;
+	wn_engine_flush(&l->k);
+	unfinished = look_around(l, &active);
+	if (wn_load(&st->released)) {
+		wn_store(&st->released, 0);
+		wn_engine_close_files(&l->k, &st->streams, false);
+	}
+	settle_accounts(l);
+	if (busy || unfinished)
+		l->worked = l->now;
+	if (!wn_ring_empty(&st->ring))
+		return REQUEST_NS;
+	return unfinished ? REQUEST_NS : active ? ACTIVE_NS : UINT64_MAX;
+}
+
+void wn_loop_end(struct wn_loop *l)
+{
+	for (uint32_t i = 0; i < l->st->streams.used; i++)
+		if (l->st->streams.slot[i].live)
+			retired(l, (int)i);
+	wn_engine_close_files(&l->k, &l->st->streams, true);
+	wn_cover_clear(&l->st->cover);
+	settle_accounts(l);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime.h"
+
+#include <errno.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+
+#include "base/arch.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "helper.h"
+#include "log.h"
+
+/* The helper's frames are small; its stack holds a few kilobytes of text at most. */
+#define HELPER_STACK (48u * 1024)
+
+struct wn_runtime wn_rt = { .copy_min = &wn_rt.no_gate, .copy = wn_move };
+
+static void complain(const char *name, const char *value, const char *allowed)
+{
+	char buf[512];
+	struct wn_text t = wn_text_in(buf, sizeof(buf));
+
+	wn_text_add(&t, "willneed: ");
+	wn_text_add(&t, name);
+	wn_text_add(&t, "=");
+	wn_text_add(&t, value);
+	wn_text_add(&t, ": allowed is ");
+	wn_text_add(&t, allowed);
+	wn_text_add(&t, "; the default is used\n");
+	wn_sys->write(2, buf, t.used);
+}
+
+/* Is this program one of those that the user wants helped? */
+static bool chosen(const struct wn_options *o)
+{
+	const char *only = wn_option_text(o, WN_OPT_ONLY);
+	const char *skip = wn_option_text(o, WN_OPT_SKIP);
+	char comm[17] = "";
+
+	if (!only && !skip)
+		return true;
+	wn_raw(SYS_prctl, PR_GET_NAME, comm, 0, 0, 0);
+	if (only && wn_word_index(only, ',', comm) < 0)
+		return false;
+	return !skip || wn_word_index(skip, ',', comm) < 0;
+}
+
+/*
+ * Runs before main(): reads the environment that the kernel handed over, and returns.
+ * (The loader passes argc, argv and envp to every constructor.)
+ */
+__attribute__((constructor)) static void born(int argc, char **argv, char **env)
+{
+	(void)argc;
+	(void)argv;
+	if (getauxval(AT_SECURE)) {
+		/* Privileged: the environment is somebody else's. */
+		wn_store(&wn_rt.dormant, 1);
+		return;
+	}
+	wn_options_defaults(&wn_rt.options);
+	wn_options_environment(&wn_rt.options, env, complain);
+	if (!chosen(&wn_rt.options))
+		wn_store(&wn_rt.dormant, 1);
+	wn_set_gate();
+}
+
+/* Does nothing unless WILLNEED_STATS asked: nothing is drained, freed or waited for. */
+__attribute__((destructor)) static void dying(void)
+{
+	static const struct willneed_stats none;
+	const char *path = wn_option_text(&wn_rt.options, WN_OPT_STATS);
+	struct wn_state *st = wn_load_acquire(&wn_rt.state);
+	int fd;
+
+	if (!path)
+		return;
+	fd = wn_log_open(path);
+	if (fd < 0)
+		return;
+	wn_stats_print(st ? &st->stats : &none, fd);
+	wn_sys->close(fd);
+}
+
+int wn_wake_up(struct wn_state **state)
+{
+	struct wn_runtime *rt = &wn_rt;
+	struct wn_state *st = wn_load_acquire(&rt->state);
+
+	if (wn_load(&rt->dormant) || wn_mode() == WN_MODE_OFF)
+		return -ECANCELED;
+	if (!st) {
+		/* One attempt: a second thread, or a failure, leaves things as they are. */
+		if (!wn_swap32(&rt->mapping_arena, 0, 1))
+			return -ENOMEM;
+		if (wn_arena_map(&rt->arena, sizeof(struct wn_track), sizeof(struct wn_state),
+				 HELPER_STACK) < 0)
+			return -ENOMEM;
+		rt->track = rt->arena.kept;
+		st = rt->arena.wiped;
+		wn_store_release(&rt->state, st);
+	}
+	*state = st;
+	return 0;
+}
+
+void wn_attach(size_t *gate, void *(*copy)(void *dst, const void *src, size_t n))
+{
+	wn_rt.copy_min = gate;
+	wn_rt.copy = copy;
+	wn_set_gate();
+}
+
+void wn_set_gate(void)
+{
+	const struct wn_track *t = wn_awake() ? wn_rt.track : NULL;
+	bool open = t && wn_load(&t->count) && wn_mode() != WN_MODE_OFF;
+
+	wn_store(wn_rt.copy_min, open ? wn_load(&wn_rt.options.value[WN_OPT_MIN_COPY]) : SIZE_MAX);
+}
+
+void wn_sleep_for_good(void)
+{
+	wn_helper_stop();
+	wn_store(&wn_rt.dormant, 1);
+	wn_set_gate();
+}
+
+struct wn_kernel wn_kernel_of(struct wn_state *st)
+{
+	return (struct wn_kernel){
+		.engine = &st->engine,
+		.track = wn_rt.track,
+		.cover = &st->cover,
+		.stats = &st->stats,
+		.options = &wn_rt.options,
+		.last_byte = wn_rt.arena.last_byte,
+		.record_only = wn_rt.options.value[WN_OPT_ENGINE] == WN_ENGINE_NULL,
+	};
+}
+
+void wn_released(struct wn_state *st)
+{
+	wn_store(&st->released, 1);
+	if (wn_load(&st->helper_tid))
+		wn_helper_wake(st);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime.h - birth, memory, dormancy, death: the only room that knows all rooms.
+ * Everything may be called from any thread.  Promises: nothing is allocated before a file
+ * mapping worth watching exists; a forked child starts with empty state of its own; once
+ * dormant for good, the process is left alone for good.
+ */
+#ifndef WN_RUNTIME_H
+#define WN_RUNTIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "cover.h"
+#include "engine.h"
+#include "options.h"
+#include "policy.h"
+#include "ring.h"
+#include "stats.h"
+#include "stream.h"
+#include "track/mapping.h"
+
+enum { WN_REQUESTS = 64 };
+
+/* A range that the API asked for, on its way to the helper. */
+struct wn_request {
+	uint32_t phase; /* enum wn_request_phase: written by whoever owns that phase */
+	uint32_t thread; /* that asked: the program's descriptors can be reached through it */
+	uint16_t file;	/* holds a reference */
+	uint64_t ticket; /* the order of arrival */
+	uint64_t from;
+	uint64_t to;
+};
+
+enum wn_request_phase { WN_REQUEST_FREE, WN_REQUEST_FILLING, WN_REQUEST_READY };
+
+/* Zeroed by the kernel in a forked child, and valid then. */
+struct wn_state {
+	/* The helper; see helper.h. */
+	uint32_t pid;	       /* of the process that may have a helper; 0: not known yet */
+	uint32_t helper_tid;   /* zeroed by the kernel when the thread is gone */
+	uint32_t helper_start; /* 1: somebody is starting it */
+	uint32_t helper_denied; /* threads cannot be had here: never try again */
+	uint32_t sleeping;     /* futex: 1 while the helper sleeps */
+	uint32_t quit;	       /* the helper is to end now */
+	uint32_t released;     /* a file lost its last reference: let go of it */
+	uint64_t progress;     /* bytes that cold readers have reported */
+	uint64_t wake_at;      /* at which progress the helper wants to be woken */
+	uint64_t tickets;
+	struct wn_request request[WN_REQUESTS];
+	struct wn_track_lock lock;
+	struct willneed_stats stats;
+	struct wn_ring ring;
+	struct wn_cover cover;
+	/* The helper's own. */
+	struct wn_streams streams;
+	struct wn_engine engine;
+	struct wn_policy policy;
+};
+
+struct wn_runtime {
+	struct wn_options options;
+	struct wn_arena arena;
+	struct wn_track *track; /* NULL until there is something to track */
+	struct wn_state *state;
+	uint32_t mapping_arena; /* somebody is at it, or failed */
+	uint32_t dormant;	/* for good */
+	size_t *copy_min;	/* the preload library's gate; see front/front.h */
+	size_t no_gate;
+	void *(*copy)(void *dst, const void *src, size_t n); /* the best that is known */
+};
+
+extern struct wn_runtime wn_rt;
+
+/* The state when it exists and may be used, else NULL. */
+static inline struct wn_state *wn_awake(void)
+{
+	return wn_load(&wn_rt.dormant) ? NULL : wn_load_acquire(&wn_rt.state);
+}
+
+static inline enum wn_mode wn_mode(void)
+{
+	return (enum wn_mode)wn_load(&wn_rt.options.value[WN_OPT_MODE]);
+}
+
+/* Creates it at the first call: 0, -ECANCELED (dormant or off) or -ENOMEM. */
+int wn_wake_up(struct wn_state **state);
+
+/*
+ * The preload library is there: *gate is its threshold in front of copies, and copy is the
+ * program's own memmove().
+ */
+WN_SHARED void wn_attach(size_t *gate, void *(*copy)(void *dst, const void *src, size_t n));
+
+/* Sets the gate in front of copies: open while there is something to be found behind it. */
+void wn_set_gate(void);
+
+/* The helper ends, the state is left alone, and every wrapper is a tail call from now on. */
+WN_SHARED void wn_sleep_for_good(void);
+
+struct wn_kernel wn_kernel_of(struct wn_state *st);
+
+/* A file lost its last user: whoever holds it open is told. */
+void wn_released(struct wn_state *st);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file.h - the files that the program has mapped, by device and inode.
+ * Calls base only.  Identity is a hint: it may be stale, and whoever acts on it checks
+ * again.  Writers hold the track lock; readers read single words at any time.
+ */
+#ifndef WN_FILE_H
+#define WN_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+enum { WN_FILES = 256, WN_NO_FILE = 0xffff };
+
+struct wn_file {
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t size;	 /* bytes, when the program last mapped it */
+	uint32_t refs;	 /* mappings and requests that need it; 0: the slot may be reused */
+	uint32_t serial; /* counts the identities that this slot has had */
+	int32_t fd;	 /* the program's descriptor, if it is still the same file */
+	/* What threads of the program note for one another; see copy.c. */
+	uint32_t heat;	 /* copies in a row that found everything cached */
+	uint32_t chill;	 /* copies to come that need no proof that the file is cold */
+	uint32_t unasked; /* warm copies since one was last looked at */
+	/* Written by the helper. */
+	uint32_t kernel_window; /* bytes that the kernel's own readahead reads at a time */
+	uint32_t chunk; /* bytes that one call of advice reads, 0 while unknown */
+	uint32_t useless; /* prefetching cannot help here: do not even ask inline */
+};
+
+struct wn_file_table {
+	struct wn_file slot[WN_FILES];
+};
+
+/*
+ * The slot of this file, with one reference more; WN_NO_FILE when all are taken.
+ * fd is what the program used, or -1.
+ */
+uint16_t wn_file_take(struct wn_file_table *t, const struct stat *st, int fd);
+void wn_file_ref(struct wn_file_table *t, uint16_t file);
+/* True when that was the last reference. */
+bool wn_file_drop(struct wn_file_table *t, uint16_t file);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "track/mapping.h"
+
+#include <errno.h>
+
+#include "base/arch.h"
+#include "base/mem.h"
+
+bool wn_track_lock(struct wn_track *t, struct wn_track_lock *l)
+{
+	/* Bounded: the holder may be stopped, or be the thread that we interrupted. */
+	for (int tries = 0; !wn_swap32(&l->held, 0, 1); tries++) {
+		if (tries == 1000)
+			return false;
+		wn_pause();
+	}
+	/* The process forked while another thread was writing: what it left is torn. */
+	if (t->seq & 1) {
+		wn_store(&t->count, 0);
+		for (int i = 0; i < WN_FILES; i++)
+			t->files.slot[i].refs = 0;
+		wn_store_release(&t->seq, t->seq + 1);
+	}
+	return true;
+}
+
+void wn_track_unlock(struct wn_track_lock *l)
+{
+	wn_store_release(&l->held, 0);
+}
+
+static void begin_change(struct wn_track *t)
+{
+	wn_store(&t->seq, t->seq + 1);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static void end_change(struct wn_track *t)
+{
+	wn_store_release(&t->seq, t->seq + 1);
+}
+
+static void put(struct wn_map *to, const struct wn_map *from)
+{
+	wn_store(&to->start, from->start);
+	wn_store(&to->end, from->end);
+	wn_store(&to->offset, from->offset);
+	wn_store(&to->file, from->file);
+	wn_store(&to->random, from->random);
+}
+
+static struct wn_map get(const struct wn_map *from)
+{
+	return (struct wn_map){
+		.start = wn_load(&from->start),
+		.end = wn_load(&from->end),
+		.offset = wn_load(&from->offset),
+		.file = wn_load(&from->file),
+		.random = wn_load(&from->random),
+	};
+}
+
+/* The first entry that ends behind addr. */
+static uint32_t search(const struct wn_track *t, uint32_t count, uint64_t addr)
+{
+	uint32_t low = 0, high = count < WN_MAPS ? count : WN_MAPS;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (wn_load(&t->map[mid].end) <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Runs look() over a table that did not change meanwhile; gives up when it keeps changing. */
+#define WN_STEADY(t, found, look)                                              \
+	for (int wn_tries = 0; wn_tries < 4; wn_tries++) {                     \
+		uint32_t wn_seq = wn_load_acquire(&(t)->seq);                  \
+									       \
+		if (wn_seq & 1)                                                \
+			continue;                                              \
+		found = (look);                                                \
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);                       \
+		if (wn_load(&(t)->seq) == wn_seq)                              \
+			return found;                                          \
+	}
+
+static bool look_addr(const struct wn_track *t, uint64_t addr, struct wn_map *out)
+{
+	uint32_t count = wn_load(&t->count);
+	uint32_t i = search(t, count, addr);
+
+	if (i >= count || i >= WN_MAPS)
+		return false;
+	*out = get(&t->map[i]);
+	return out->start <= addr && addr < out->end && out->file < WN_FILES;
+}
+
+bool wn_map_find(const struct wn_track *t, uint64_t addr, struct wn_map *out)
+{
+	bool found = false;
+
+	WN_STEADY(t, found, look_addr(t, addr, out));
+	return false;
+}
+
+static bool look_offset(const struct wn_track *t, uint16_t file, uint64_t offset,
+			struct wn_map *out)
+{
+	uint32_t count = wn_load(&t->count);
+
+	for (uint32_t i = 0; i < count && i < WN_MAPS; i++) {
+		*out = get(&t->map[i]);
+		if (out->file != file)
+			continue;
+		if (offset == WN_ANY_OFFSET ||
+		    (out->offset <= offset && offset - out->offset < out->end - out->start))
+			return true;
+	}
+	return false;
+}
+
+bool wn_map_find_offset(const struct wn_track *t, uint16_t file, uint64_t offset,
+			struct wn_map *out)
+{
+	bool found = false;
+
+	WN_STEADY(t, found, look_offset(t, file, offset, out));
+	return false;
+}
+
+static bool look_overlap(const struct wn_track *t, uint64_t start, uint64_t end)
+{
+	uint32_t count = wn_load(&t->count);
+	uint32_t i = search(t, count, start);
+
+	return i < count && i < WN_MAPS && wn_load(&t->map[i].start) < end;
+}
+
+bool wn_map_may_overlap(const struct wn_track *t, uint64_t start, uint64_t length)
+{
+	bool found = false;
+
+	if (!wn_load(&t->count))
+		return false;
+	WN_STEADY(t, found, look_overlap(t, start, start + length));
+	return true;
+}
+
+static void open_gap(struct wn_track *t, uint32_t at)
+{
+	for (uint32_t i = t->count; i > at; i--)
+		put(&t->map[i], &t->map[i - 1]);
+	wn_store(&t->count, t->count + 1);
+}
+
+static void close_gap(struct wn_track *t, uint32_t at)
+{
+	wn_store(&t->count, t->count - 1);
+	for (uint32_t i = at; i < t->count; i++)
+		put(&t->map[i], &t->map[i + 1]);
+}
+
+int wn_map_add(struct wn_track *t, const struct wn_map *m)
+{
+	uint32_t at;
+
+	if (t->count >= WN_MAPS)
+		return -ENOSPC;
+	at = search(t, t->count, m->start);
+	begin_change(t);
+	open_gap(t, at);
+	put(&t->map[at], m);
+	end_change(t);
+	return 0;
+}
+
+void wn_map_set_random(struct wn_track *t, uint64_t start, uint64_t length, bool random)
+{
+	for (uint32_t i = search(t, t->count, start);
+	     i < t->count && t->map[i].start < start + length; i++)
+		if (t->map[i].start >= start)
+			wn_store(&t->map[i].random, random);
+}
+
+bool wn_map_remove(struct wn_track *t, uint64_t start, uint64_t length)
+{
+	uint64_t end = start + length;
+	uint32_t i = search(t, t->count, start);
+	bool dropped = false;
+
+	/* The program may pass any length to munmap(). */
+	if (end < start)
+		end = UINT64_MAX;
+	begin_change(t);
+	while (i < t->count && t->map[i].start < end) {
+		struct wn_map m = t->map[i], behind = m;
+
+		behind.start = end;
+		behind.offset += end - m.start;
+		if (m.start < start && m.end > end) {
+			/* A hole: both ends stay, or only the first when there is no room. */
+			wn_store(&t->map[i].end, start);
+			if (t->count < WN_MAPS) {
+				open_gap(t, i + 1);
+				put(&t->map[i + 1], &behind);
+				wn_file_ref(&t->files, m.file);
+			}
+			break;
+		}
+		if (m.start < start) {
+			wn_store(&t->map[i++].end, start);
+		} else if (m.end > end) {
+			put(&t->map[i], &behind);
+			break;
+		} else {
+			close_gap(t, i);
+			dropped |= wn_file_drop(&t->files, m.file);
+		}
+	}
+	end_change(t);
+	return dropped;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Which mappings are watched: the writing side of the tables in track/. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/sys.h"
+#include "copy.h"
+#include "runtime.h"
+
+static int add(struct wn_state *st, struct wn_map *m, const struct stat *file, int fd)
+{
+	struct wn_track *t = wn_rt.track;
+	int r = -ENOSPC;
+	bool dropped;
+
+	if (!wn_track_lock(t, &st->lock))
+		return -EAGAIN;
+	/* Whatever was here before was removed unseen. */
+	dropped = wn_map_remove(t, m->start, m->end - m->start);
+	m->file = wn_file_take(&t->files, file, fd);
+	if (m->file != WN_NO_FILE) {
+		r = wn_map_add(t, m);
+		if (r < 0)
+			wn_file_drop(&t->files, m->file);
+	}
+	wn_track_unlock(&st->lock);
+	if (dropped)
+		wn_released(st);
+	return r;
+}
+
+int wn_watch(const void *addr, size_t length, int fd, off_t offset)
+{
+	struct wn_state *st;
+	struct stat file;
+	struct wn_map m = { .start = (uint64_t)addr, .offset = (uint64_t)offset };
+	int r;
+
+	if (length < wn_rt.options.value[WN_OPT_MIN_MAP])
+		return -EOPNOTSUPP;
+	if (wn_load(&wn_rt.dormant) || wn_mode() == WN_MODE_OFF)
+		return -ECANCELED;
+	r = wn_sys->fstat(fd, &file);
+	if (r < 0)
+		return r;
+	if (!S_ISREG(file.st_mode))
+		return -ESPIPE;
+	/* Beyond the end of the file there is nothing to read, however much is mapped. */
+	length = wn_min(length, wn_round_up(wn_above((uint64_t)file.st_size, m.offset),
+					    wn_page_size()));
+	if (length < wn_rt.options.value[WN_OPT_MIN_MAP])
+		return -EOPNOTSUPP;
+	r = wn_wake_up(&st);
+	if (r < 0)
+		return r;
+	m.end = m.start + length;
+	r = add(st, &m, &file, fd);
+	if (r < 0)
+		wn_count(&st->stats, maps_refused, 1);
+	else
+		wn_count(&st->stats, maps, 1);
+	wn_set_gate();
+	return r;
+}
+
+void wn_unwatch(const void *addr, size_t length)
+{
+	struct wn_state *st = wn_awake();
+	struct wn_track *t = wn_rt.track;
+	bool dropped;
+
+	if (!st || !wn_map_may_overlap(t, (uint64_t)addr, length) ||
+	    !wn_track_lock(t, &st->lock))
+		return;
+	dropped = wn_map_remove(t, (uint64_t)addr, length);
+	wn_track_unlock(&st->lock);
+	if (dropped)
+		wn_released(st);
+	wn_set_gate();
+}
+
+void wn_moved(const void *from, size_t old_length, const void *to, size_t length, int keep)
+{
+	struct wn_state *st = wn_awake();
+	struct wn_track *t = wn_rt.track;
+	struct wn_map m;
+	bool watched;
+
+	if (!st)
+		return;
+	watched = wn_map_find(t, (uint64_t)from, &m) && wn_track_lock(t, &st->lock);
+	if (watched) {
+		wn_file_ref(&t->files, m.file);
+		wn_track_unlock(&st->lock);
+	}
+	if (!keep)
+		wn_unwatch(from, old_length);
+	wn_unwatch(to, length);
+	if (!watched || !wn_track_lock(t, &st->lock))
+		return;
+	m.offset += (uint64_t)from - m.start;
+	m.start = (uint64_t)to;
+	m.end = m.start + wn_min(length, wn_round_up(wn_above(t->files.slot[m.file].size, m.offset),
+						     wn_page_size()));
+	if (m.end == m.start || wn_map_add(t, &m) < 0)
+		wn_file_drop(&t->files, m.file);
+	wn_track_unlock(&st->lock);
+	wn_set_gate();
+}
+
+void wn_advised(const void *addr, size_t length, int advice)
+{
+	struct wn_state *st = wn_awake();
+	struct wn_track *t = wn_rt.track;
+
+	if (advice != MADV_RANDOM && advice != MADV_NORMAL && advice != MADV_SEQUENTIAL)
+		return;
+	if (!st || !wn_map_may_overlap(t, (uint64_t)addr, length) ||
+	    !wn_track_lock(t, &st->lock))
+		return;
+	wn_map_set_random(t, (uint64_t)addr, length, advice == MADV_RANDOM);
+	wn_track_unlock(&st->lock);
+}

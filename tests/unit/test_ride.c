@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* ride.c against the windows and marks of the fake kernel. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "kit.h"
+#include "test.h"
+
+static struct wn_engine_file file;
+static struct wn_lane lane;
+static const uint64_t unit = 1280 * KIB;
+
+/* An engine file and a lane of it, open and advised as the engine does. */
+static void reset(uint64_t size)
+{
+	int fd;
+
+	kit_reset(size);
+	fd = wn_sys->open("/data/file", O_RDONLY);
+	assert_true(fd >= 0);
+	file = (struct wn_engine_file){
+		.unit = unit,
+		.chunk = unit,
+		.size = size,
+		.fd1 = (uint32_t)fd + 1,
+		.way = WN_RIDE,
+	};
+	fd = wn_sys->open("/data/file", O_RDONLY);
+	assert_true(fd >= 0);
+	wn_sys->fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	lane = (struct wn_lane){ .fd1 = (uint32_t)fd + 1 };
+}
+
+static uint64_t ride(uint64_t from, uint64_t to, uint64_t slack)
+{
+	struct wn_order o = { .from = from, .to = to, .slack = slack };
+
+	const struct wn_cover_file id = {
+		.file = kit.slot,
+		.serial = kit.track->files.slot[kit.slot].serial,
+	};
+
+	return wn_ride(&kit.k, &file, &lane, id, &o);
+}
+
+static uint64_t calls(void)
+{
+	return fake.count[FAKE_PREADV2];
+}
+
+TEST(windows_follow_each_other)
+{
+	uint64_t at;
+
+	reset(64 * unit);
+	at = ride(0, 20 * unit, 0);
+	assert_true(at > 18 * unit && at <= 20 * unit);
+	assert_int_equal(fake_missing(kit.file, 0, at), 0);
+	assert_int_equal(fake_missing(kit.file, 20 * unit, 64 * unit), 44 * unit);
+	assert_int_equal(fake_most_asked(kit.file, 0, 64 * unit), 1);
+	assert_true(calls() <= 2 * 20 + 2);
+	assert_int_equal(kit.st->stats.ride_bytes, at);
+	assert_int_equal(fake.foul, 0);
+}
+
+TEST(order_after_order)
+{
+	uint64_t at = 0;
+
+	reset(64 * unit);
+	while (at < 40 * unit) {
+		uint64_t to = at + 3 * unit;
+		uint64_t end = ride(at, to, 2 * unit);
+
+		assert_true(end > at);
+		assert_true(end <= to + 2 * unit);
+		assert_int_equal(fake_missing(kit.file, 0, end), 0);
+		assert_int_equal(fake_missing(kit.file, to + 2 * unit, 64 * unit),
+				 64 * unit - (to + 2 * unit));
+		at = end;
+		if (at > 20 * unit)
+			fake_arrive();
+	}
+	assert_int_equal(fake_most_asked(kit.file, 0, 64 * unit), 1);
+}
+
+/* Whoever reads a mark first has used it up; what is claimed is asked for even so. */
+TEST(stolen_marks_leave_no_holes)
+{
+	uint64_t seed = 5, at = 0;
+
+	reset(100 * unit);
+	while (at < 90 * unit) {
+		uint64_t end = ride(at, at + unit, 2 * unit);
+
+		assert_true(end >= at && end <= at + 3 * unit);
+		if (end == at)
+			break;
+		assert_int_equal(fake_missing(kit.file, 0, end), 0);
+		at = end;
+		if (random_number(&seed) % 3)
+			continue;
+		for (uint64_t p = 0; p < at + unit && p < 100 * unit; p += wn_page_size())
+			if (fake_at(kit.file)->mark[p / wn_page_size()])
+				fake_touch(kit.file, p, p + 1);
+	}
+	assert_true(at >= 90 * unit);
+	assert_true(fake_most_asked(kit.file, 0, 100 * unit) <= 1);
+}
+
+/* After the last theft the ride is a window ahead again, in a few windows. */
+TEST(a_ride_heals)
+{
+	uint64_t at, before;
+
+	reset(100 * unit);
+	at = ride(0, 4 * unit, 2 * unit);
+	for (uint64_t p = 0; p < 100 * unit; p += wn_page_size())
+		if (fake_at(kit.file)->mark[p / wn_page_size()])
+			fake_touch(kit.file, p, p + 1);
+	for (int windows = 0; windows < 4; windows++)
+		at = ride(at, at + unit, 2 * unit);
+	before = calls();
+	at = ride(at, at + 10 * unit, 2 * unit);
+	assert_true(calls() - before <= 2 * 12);
+	assert_int_equal(fake_missing(kit.file, 0, at), 0);
+	/* Healthy: the window behind what is claimed is under way too. */
+	assert_int_equal(fake_missing(kit.file, at, at + unit / 2), 0);
+}
+
+TEST(cached_pages_leave_no_holes)
+{
+	uint64_t at;
+
+	reset(64 * unit);
+	fake_cache(kit.file, 0, 10 * unit);
+	at = ride(0, 20 * unit, 0);
+	assert_true(at > 18 * unit && at <= 21 * unit);
+	assert_true(calls() < 60);
+	assert_int_equal(fake_missing(kit.file, 0, at), 0);
+	assert_int_equal(fake_most_asked(kit.file, 0, 64 * unit), 1);
+}
+
+TEST(all_cached)
+{
+	uint64_t at;
+
+	reset(64 * unit);
+	fake_cache(kit.file, 0, 64 * unit);
+	at = ride(0, 64 * unit, 0);
+	assert_true(at >= 64 * unit);
+	assert_true(calls() < 100);
+	assert_int_equal(kit.st->stats.ride_bytes, 0);
+}
+
+TEST(less_than_a_window_is_not_for_riding)
+{
+	reset(64 * unit);
+	assert_int_equal(ride(0, unit / 2, 0), 0);
+	assert_int_equal(ride(0, unit - 4096, 4095), 0);
+	assert_int_equal(calls(), 0);
+	assert_int_equal(ride(0, unit / 2, unit), unit);
+}
+
+TEST(the_file_ends_before_the_window_does)
+{
+	uint64_t size = 5 * unit + 12345, at;
+
+	reset(size);
+	at = ride(0, size, 0);
+	assert_true(at >= size);
+	assert_int_equal(fake_missing(kit.file, 0, size), 0);
+	assert_int_equal(kit.st->stats.ride_bytes, size);
+	/* It has been cut short since: reads find nothing, and end all the same. */
+	reset(64 * unit);
+	fake_at(kit.file)->size = unit;
+	at = ride(0, 64 * unit, 0);
+	assert_true(at >= 64 * unit);
+}
+
+TEST(a_kernel_that_refuses)
+{
+	reset(64 * unit);
+	fake.refuse_nowait = EOPNOTSUPP;
+	assert_int_equal(ride(0, 20 * unit, 0), 0);
+	fake.refuse_nowait = 0;
+	fake_fail(FAKE_PREADV2, 5, EIO, true);
+	assert_true(ride(0, 20 * unit, 0) < 20 * unit);
+	assert_true(calls() <= 8);
+}
+
+TEST(another_place_begins_anew)
+{
+	uint64_t at;
+
+	reset(64 * unit);
+	ride(0, 4 * unit, 0);
+	/* As the engine does when an order begins elsewhere. */
+	lane.riding = false;
+	at = ride(30 * unit, 34 * unit, 0);
+	assert_true(at > 31 * unit && at <= 34 * unit);
+	assert_int_equal(fake_missing(kit.file, 30 * unit, at), 0);
+	assert_true(fake_missing(kit.file, 6 * unit, 30 * unit) >= 23 * unit);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(windows_follow_each_other),
+		cmocka_unit_test(order_after_order),
+		cmocka_unit_test(stolen_marks_leave_no_holes),
+		cmocka_unit_test(a_ride_heals),
+		cmocka_unit_test(cached_pages_leave_no_holes),
+		cmocka_unit_test(all_cached),
+		cmocka_unit_test(less_than_a_window_is_not_for_riding),
+		cmocka_unit_test(the_file_ends_before_the_window_does),
+		cmocka_unit_test(a_kernel_that_refuses),
+		cmocka_unit_test(another_place_begins_anew),
+	};
+
+	return RUN(tests);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of willneed bench. */
+#include "bench.h"
+#include "base/text.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	KEY_JSON = 0x100, KEY_ONLY, KEY_READ_AHEAD, KEY_SIZE, KEY_RUNS, KEY_DIR,
+	KEY_QUICK, KEY_KEEP, KEY_VERIFY, KEY_FILE, KEY_LIST,
+};
+
+static const struct argp_option bench_options[] = {
+	{ "json", KEY_JSON, NULL, 0, "Print an array of JSON objects, not a table", 0 },
+	{ "only", KEY_ONLY, "W1[,M1...]", 0, "Only these cases, or groups of cases", 0 },
+	{ "list", KEY_LIST, NULL, 0, "List the cases", 0 },
+	{ "read-ahead-kb", KEY_READ_AHEAD, "N[,N...]", 0,
+	  "Measure at these read-ahead sizes of the device; needs root", 0 },
+	{ "size", KEY_SIZE, "BYTES", 0, "Size of the file (default: up to 4G)", 0 },
+	{ "runs", KEY_RUNS, "N", 0, "Runs of each (default 5; 3 with --quick)", 0 },
+	{ "dir", KEY_DIR, "DIR", 0,
+	  "Where to make it (default: TMPDIR, /var/tmp or here, if on a disk)", 0 },
+	{ "quick", KEY_QUICK, NULL, 0, "A few cases on a file of up to 1G", 0 },
+	{ "keep", KEY_KEEP, NULL, 0, "Leave the scratch file for the next time", 0 },
+	{ "verify", KEY_VERIFY, NULL, 0,
+	  "Sum up all data that was read, not samples of it; times mean less then", 0 },
+	{ "file", KEY_FILE, "FILE", 0,
+	  "With COMMAND: a file that it reads, to be made cold; repeatable", 0 },
+	{ 0 },
+};
+
+static _Noreturn void usage(const char *what, const char *value)
+{
+	wn_say("%s cannot be '%s' (try willneed bench --help)", what, value);
+	exit(WN_EXIT_USAGE);
+}
+
+static void parse_read_aheads(struct bench_args *args, char *list)
+{
+	char *word;
+
+	while ((word = strsep(&list, ","))) {
+		const char *end = word;
+		uint64_t kb;
+
+		if (args->read_aheads == READ_AHEADS_MAX || !wn_digits(&end, 10, &kb) ||
+		    *end || kb > 1u << 20)
+			usage("--read-ahead-kb", word);
+		args->read_ahead[args->read_aheads++] = (long)kb;
+	}
+}
+
+static unsigned parse_runs(const char *text)
+{
+	const char *end = text;
+	uint64_t runs;
+
+	if (!wn_digits(&end, 10, &runs) || *end || runs < 1 || runs > RUNS_MAX)
+		usage("--runs", text);
+	return (unsigned)runs;
+}
+
+static _Noreturn void list_cases(void)
+{
+	for (size_t i = 0; i < bench_case_count; i++)
+		printf("%-17s %s\n", bench_cases[i].name, bench_cases[i].pattern);
+	exit(0);
+}
+
+static error_t bench_parse(int key, char *arg, struct argp_state *state)
+{
+	struct bench_args *args = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->err_stream = NULL;	/* getopt's own line is enough */
+		break;
+	case KEY_JSON:
+		args->json = true;
+		break;
+	case KEY_ONLY:
+		args->only = arg;
+		break;
+	case KEY_LIST:
+		list_cases();
+	case KEY_READ_AHEAD:
+		parse_read_aheads(args, arg);
+		break;
+	case KEY_SIZE:
+		if (!wn_size(arg, &args->size) || args->size < 64u << 20)
+			usage("--size", arg);
+		break;
+	case KEY_RUNS:
+		args->runs = parse_runs(arg);
+		break;
+	case KEY_DIR:
+		args->dir = arg;
+		break;
+	case KEY_QUICK:
+		args->quick = true;
+		break;
+	case KEY_KEEP:
+		args->keep = true;
+		break;
+	case KEY_VERIFY:
+		args->verify = true;
+		break;
+	case KEY_FILE:
+		if (args->nfiles == FILES_MAX)
+			usage("--file", arg);
+		args->files[args->nfiles++] = arg;
+		break;
+	case ARGP_KEY_ARG:
+		args->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp bench_argp = {
+	.options = bench_options,
+	.parser = bench_parse,
+	.args_doc = "[--file FILE... COMMAND [ARGUMENT...]]",
+	.doc = "Run access patterns bare, with willneed, and the same bytes in the "
+	       "cheapest way (the limit), one after the other, each on a file proven "
+	       "cold, and show the medians.  With COMMAND: the same for a program of "
+	       "yours.\v"
+	       "The exit status is 1 if a run failed, returned other data than bare, or "
+	       "did not start cold.  A bar that is over does not change it.",
+};
+
+void bench_args_parse(struct bench_args *args, int argc, char **argv)
+{
+	if (argp_parse(&bench_argp, argc, argv, ARGP_IN_ORDER, NULL, args))
+		exit(WN_EXIT_USAGE);
+	if (!args->runs)
+		args->runs = args->quick ? 3 : 5;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* The cases, their bars, and the arithmetic on what was measured. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+#define BAR(metric, factor, of, plus) { METRIC_##metric, factor, OF_##of, plus }
+#define WN_CASE(name, group, length, state, copies, pattern, limit, ...)	\
+	{ name, group, LENGTH_##length, STATE_##state, COPIES_##copies,		\
+	  pattern, limit, { __VA_ARGS__ }, NULL },
+/* clang-format on */
+const struct bench_case bench_cases[] = {
+#include "cases.def"
+};
+
+const size_t bench_case_count = sizeof(bench_cases) / sizeof(bench_cases[0]);
+_Static_assert(sizeof(bench_cases) / sizeof(bench_cases[0]) <= CASES_MAX, "CASES_MAX");
+
+static const char *const metric_names[METRICS] = {
+#define WN_METRIC(id, name, shown, scale, digits) name,
+#include "metrics.def"
+};
+
+bool bench_case_named(const struct bench_case *c, const char *list)
+{
+	while (*list) {
+		size_t length = strcspn(list, ",");
+
+		if ((strlen(c->name) == length && !strncasecmp(c->name, list, length)) ||
+		    (strlen(c->group) == length && !strncasecmp(c->group, list, length)))
+			return true;
+		list += length;
+		list += strspn(list, ",");
+	}
+	return false;
+}
+
+double bench_bar_bound(const struct bench_outcome *o, const struct bench_bar *bar)
+{
+	double of;
+
+	switch (bar->of) {
+	case OF_LIMIT:
+		of = o->median[VARIANT_LIMIT].metrics[bar->metric];
+		break;
+	case OF_BARE:
+		of = o->median[VARIANT_BARE].metrics[bar->metric];
+		break;
+	case OF_THREADS:
+		of = o->median[VARIANT_WILLNEED].metrics[METRIC_THREADS];
+		break;
+	case OF_BYTES:
+		of = o->median[VARIANT_WILLNEED].metrics[METRIC_BYTES];
+		break;
+	default:
+		of = NAN;
+	}
+	return bar->factor * of + bar->plus;
+}
+
+void bench_bar_words(const struct bench_bar *bar, char *text, size_t size)
+{
+	static const char *const of[] = {
+		[OF_NOTHING] = "",
+		[OF_LIMIT] = "x limit",
+		[OF_BARE] = "x bare",
+		[OF_THREADS] = "a thread",
+		[OF_BYTES] = "x bytes asked for",
+	};
+	int used = snprintf(text, size, "%s <= %.4g %s", metric_names[bar->metric],
+			    bar->factor, of[bar->of]);
+
+	if (bar->plus != 0 && used > 0 && (size_t)used < size)
+		snprintf(text + used, size - (size_t)used, " + %g", bar->plus);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Not known in one run is not known at all. */
+static double median(double *values, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (isnan(values[i]))
+			return NAN;
+	}
+	if (!count)
+		return NAN;
+	qsort(values, count, sizeof(*values), compare);
+	return count % 2 ? values[count / 2] :
+			   (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+void bench_medians(struct bench_outcome *o)
+{
+	double values[RUNS_MAX];
+
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		for (unsigned m = 0; m < METRICS; m++) {
+			for (unsigned i = 0; i < o->runs; i++)
+				values[i] = o->run[v][i].metrics[m];
+			o->median[v].metrics[m] = median(values, o->runs);
+		}
+		for (unsigned c = 0; c < COUNTERS; c++) {
+			for (unsigned i = 0; i < o->runs; i++)
+				values[i] = o->run[v][i].counters[c];
+			o->median[v].counters[c] = median(values, o->runs);
+		}
+	}
+}
+
+/* The library counts without locks, so that a part may be ahead of its whole. */
+static double ratio(double part, double whole)
+{
+	double share = whole > 0 ? part / whole : NAN;
+
+	if (share < 0)
+		return 0;
+	return share > 1 ? 1 : share;
+}
+
+double bench_coverage(const struct bench_outcome *o)
+{
+	const double *c = o->median[VARIANT_WILLNEED].counters;
+
+	return ratio(c[COUNTER_covered_bytes], c[COUNTER_demand_bytes]);
+}
+
+double bench_accuracy(const struct bench_outcome *o)
+{
+	const double *c = o->median[VARIANT_WILLNEED].counters;
+
+	return ratio(c[COUNTER_asked_bytes] - c[COUNTER_unused_bytes],
+		     c[COUNTER_asked_bytes]);
+}
+
+double bench_timeliness(const struct bench_outcome *o)
+{
+	const double *c = o->median[VARIANT_WILLNEED].counters;
+
+	return ratio(c[COUNTER_covered_bytes] - c[COUNTER_late_bytes],
+		     c[COUNTER_covered_bytes]);
+}

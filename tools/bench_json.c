@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* The results of willneed bench as an array of objects, one for each case. */
+#include "bench.h"
+
+#include <jansson.h>
+#include <math.h>
+
+static const char *const metric_names[METRICS] = {
+#define WN_METRIC(id, name, shown, scale, digits) name,
+#include "metrics.def"
+};
+
+static const char *const counter_names[COUNTERS] = {
+#define WILLNEED_COUNTER(name, help) #name,
+#include "willneed-counters.h"
+#undef WILLNEED_COUNTER
+};
+
+static void set(json_t *object, const char *name, json_t *value)
+{
+	json_object_set_new(object, name, value);
+}
+
+static json_t *number(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+/* { "median": ..., "runs": [ ... ] } for each metric that is known. */
+static json_t *variant_object(const struct bench_outcome *o, unsigned v)
+{
+	json_t *object = json_object();
+
+	for (unsigned m = 0; m < METRICS; m++) {
+		json_t *metric, *runs;
+
+		if (isnan(o->median[v].metrics[m]))
+			continue;
+		metric = json_object();
+		runs = json_array();
+		for (unsigned i = 0; i < o->runs; i++)
+			json_array_append_new(runs, number(o->run[v][i].metrics[m]));
+		set(metric, "median", number(o->median[v].metrics[m]));
+		set(metric, "runs", runs);
+		set(object, metric_names[m], metric);
+	}
+	return object;
+}
+
+static json_t *counters_object(const struct bench_outcome *o)
+{
+	json_t *object = json_object();
+
+	for (unsigned c = 0; c < COUNTERS; c++)
+		set(object, counter_names[c],
+		    number(o->median[VARIANT_WILLNEED].counters[c]));
+	return object;
+}
+
+static json_t *bars_array(const struct bench_outcome *o)
+{
+	json_t *array = json_array();
+
+	for (const struct bench_bar *bar = o->c->bars; bar->of != OF_NOTHING; bar++) {
+		double value = o->median[VARIANT_WILLNEED].metrics[bar->metric];
+		double bound = bench_bar_bound(o, bar);
+		json_t *object = json_object();
+		char words[128];
+
+		bench_bar_words(bar, words, sizeof(words));
+		set(object, "rule", json_string(words));
+		set(object, "value", number(value));
+		set(object, "bound", number(bound));
+		set(object, "ok",
+		    isnan(value) || isnan(bound) ? json_null() :
+						   json_boolean(value <= bound));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *case_object(const struct bench *b, const struct bench_outcome *o)
+{
+	json_t *object = json_object(), *variants;
+
+	set(object, "case", json_string(o->c->name));
+	set(object, "group", json_string(o->c->group));
+	set(object, "file", json_string(b->files[0].path));
+	set(object, "size", json_integer((json_int_t)b->files[0].size));
+	set(object, "read_ahead_kb",
+	    o->read_ahead_kb < 0 ? json_null() : json_integer(o->read_ahead_kb));
+	set(object, "failed", o->failed[0] ? json_string(o->failed) : json_null());
+	if (o->failed[0])
+		return object;
+	variants = json_object();
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		if (v != VARIANT_LIMIT || o->c->limit)
+			set(variants, bench_variant_names[v], variant_object(o, v));
+	}
+	set(object, "variants", variants);
+	set(object, "counters", counters_object(o));
+	set(object, "coverage", number(bench_coverage(o)));
+	set(object, "accuracy", number(bench_accuracy(o)));
+	set(object, "timeliness", number(bench_timeliness(o)));
+	set(object, "bars", bars_array(o));
+	return object;
+}
+
+int bench_report_json(const struct bench *b, struct bench_outcome *const *outcomes,
+		      size_t count)
+{
+	json_t *array = json_array();
+	int err;
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, case_object(b, outcomes[i]));
+	err = json_dumpf(array, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	putchar('\n');
+	json_decref(array);
+	return err;
+}

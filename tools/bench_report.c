@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of willneed bench. */
+#include "bench.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const bench_variant_names[VARIANTS] = {
+	[VARIANT_BARE] = "bare",
+	[VARIANT_WILLNEED] = "willneed",
+	[VARIANT_LIMIT] = "limit",
+};
+
+struct column {
+	const char *shown;
+	double scale;
+	int digits;
+};
+
+static const struct column columns[METRICS] = {
+#define WN_METRIC(id, name, shown, scale, digits) { shown, scale, digits },
+#include "metrics.def"
+};
+
+enum { NAME_WIDTH = 17, VARIANT_WIDTH = 9, VALUE_WIDTH = 10 };
+
+/* A column of which nobody knows a value is left out. */
+static bool column_used(struct bench_outcome *const *outcomes, size_t count, unsigned m)
+{
+	for (size_t i = 0; columns[m].shown && i < count; i++) {
+		for (unsigned v = 0; v < VARIANTS; v++) {
+			if (!isnan(outcomes[i]->median[v].metrics[m]))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void print_row(const struct bench_outcome *o, unsigned v, const bool *used)
+{
+	printf("%-*s%-*s", NAME_WIDTH, v == 0 ? o->c->name : "", VARIANT_WIDTH,
+	       bench_variant_names[v]);
+	for (unsigned m = 0; m < METRICS; m++) {
+		double value = o->median[v].metrics[m];
+
+		if (!used[m])
+			continue;
+		if (isnan(value))
+			printf("%*s", VALUE_WIDTH, "-");
+		else
+			printf("%*.*f", VALUE_WIDTH, columns[m].digits,
+			       value * columns[m].scale);
+	}
+	putchar('\n');
+}
+
+static void print_share(const char *what, double share)
+{
+	if (!isnan(share))
+		printf(", %s %.1f %%", what, share * 100);
+}
+
+static void print_summary(const struct bench_outcome *o)
+{
+	double bare = o->median[VARIANT_BARE].metrics[METRIC_WALL];
+	double ours = o->median[VARIANT_WILLNEED].metrics[METRIC_WALL];
+	double limit = o->median[VARIANT_LIMIT].metrics[METRIC_WALL];
+
+	printf("%*swillneed takes %.2f x the time of bare", NAME_WIDTH, "", ours / bare);
+	if (!isnan(limit))
+		printf(", %.2f x the limit", ours / limit);
+	print_share("coverage", bench_coverage(o));
+	print_share("accuracy", bench_accuracy(o));
+	print_share("timeliness", bench_timeliness(o));
+	putchar('\n');
+	/* A loader that could not load it says so on stderr and runs the program. */
+	if (isnan(o->median[VARIANT_WILLNEED].counters[0]))
+		printf("%*snote: the library left no counters, so it was not at work\n",
+		       NAME_WIDTH, "");
+}
+
+static void print_bars(const struct bench_outcome *o, unsigned *held, unsigned *missed)
+{
+	for (const struct bench_bar *bar = o->c->bars; bar->of != OF_NOTHING; bar++) {
+		double value = o->median[VARIANT_WILLNEED].metrics[bar->metric];
+		double bound = bench_bar_bound(o, bar);
+		const struct column *column = &columns[bar->metric];
+		bool ok = value <= bound;
+		char words[128];
+
+		if (isnan(value) || isnan(bound))
+			continue;
+		bench_bar_words(bar, words, sizeof(words));
+		printf("%*s%-5s %s: %.*f of %.*f\n", NAME_WIDTH, "", ok ? "ok" : "over",
+		       words, column->digits, value * column->scale, column->digits,
+		       bound * column->scale);
+		++*(ok ? held : missed);
+	}
+}
+
+static void print_heading(const struct bench *b, const struct bench_outcome *o,
+			  const bool *used)
+{
+	printf("\n%s, %.2f GiB", b->files[0].path, (double)b->files[0].size / (1u << 30));
+	if (o->read_ahead_kb >= 0)
+		printf(", read_ahead_kb %ld", o->read_ahead_kb);
+	printf(", medians of %u\n%-*s%-*s", o->runs, NAME_WIDTH, "case", VARIANT_WIDTH,
+	       "run");
+	for (unsigned m = 0; m < METRICS; m++) {
+		if (used[m])
+			printf("%*s", VALUE_WIDTH, columns[m].shown);
+	}
+	putchar('\n');
+}
+
+void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
+		  size_t count)
+{
+	unsigned held = 0, missed = 0, failed = 0;
+	long read_ahead = LONG_MIN;
+	bool used[METRICS];
+
+	for (unsigned m = 0; m < METRICS; m++)
+		used[m] = column_used(outcomes, count, m);
+	for (size_t i = 0; i < count; i++) {
+		const struct bench_outcome *o = outcomes[i];
+
+		if (o->failed[0]) {
+			printf("\n%-*sFAILED: %s\n", NAME_WIDTH, o->c->name, o->failed);
+			failed++;
+			continue;
+		}
+		if (o->read_ahead_kb != read_ahead)
+			print_heading(b, o, used);
+		read_ahead = o->read_ahead_kb;
+		for (unsigned v = 0; v < VARIANTS; v++) {
+			if (v != VARIANT_LIMIT || o->c->limit)
+				print_row(o, v, used);
+		}
+		print_summary(o);
+		print_bars(o, &held, &missed);
+	}
+	printf("\n%zu case%s, %u failed", count, count == 1 ? "" : "s", failed);
+	if (held + missed)
+		printf("; %u bars: %u ok, %u over", held + missed, held, missed);
+	puts(failed < count ? "; the data was the same in all runs shown" : "");
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The program willneed: finds the verb and leaves everything else to it. */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "tool.h"
+
+#include <argp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+#define WN_VERB(name, function, help) { name, function, help },
+static const struct verb verbs[] = {
+#include "verbs.def"
+};
+
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+const char *argp_program_version = "willneed " PACKAGE_VERSION;
+
+void wn_say(const char *format, ...)
+{
+	va_list args;
+
+	fputs("willneed: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+char *wn_verbs_help(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fputs("Verbs (willneed VERB --help tells more):\n", out);
+	for (size_t i = 0; i < VERBS; i++)
+		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+	fclose(out);
+	return text;
+}
+
+int main(int argc, char **argv)
+{
+	static char plain[] = "willneed";
+
+	argp_err_exit_status = WN_EXIT_USAGE;
+	for (size_t i = 0; argc > 1 && i < VERBS; i++) {
+		static char name[64];
+
+		if (strcmp(argv[1], verbs[i].name))
+			continue;
+		/* argp takes the name in its messages from here. */
+		snprintf(name, sizeof(name), "willneed %s", verbs[i].name);
+		argv[1] = name;
+		return verbs[i].run(argc - 1, argv + 1);
+	}
+	argv[0] = plain;
+	return verbs[0].run(argc, argv);
+}
