@@ -2,7 +2,7 @@
 /*
  * willneed bench: what its rooms share.  bench_case.c knows the cases, bench_args.c
  * the options, bench_file.c makes the file, evicts it and proves it cold, bench_device.c
- * knows the device below it, bench_run.c runs one program once, bench_report.c and
+ * knows and sets the machine below it, bench_run.c runs one program once, bench_report.c and
  * bench_json.c print; cmd_bench.c leads.  Functions return 0 or a negative errno, and
  * have said what is wrong.
  */
@@ -32,6 +32,10 @@ enum bench_state { STATE_COLD, STATE_WARM };
 enum bench_copies { COPIES_VECTOR, COPIES_OWN };
 enum bench_length { LENGTH_QUICK, LENGTH_FULL };
 enum bench_reference { OF_NOTHING, OF_LIMIT, OF_BARE, OF_THREADS, OF_BYTES };
+enum bench_verdict { VERDICT_UNKNOWN, VERDICT_OK, VERDICT_OVER, VERDICT_MOOT };
+
+/* Whether free memory is given back to the hypervisor while runs are measured. */
+enum bench_reporting { REPORTING_NONE, REPORTING_OFF, REPORTING_ACTIVE };
 
 enum {
 	BARS_MAX = 4,
@@ -68,17 +72,25 @@ struct bench_run {
 struct bench_outcome {
 	const struct bench_case *c;
 	long read_ahead_kb;		/* negative: not known */
+	enum bench_reporting reporting;
 	unsigned runs;			/* complete rounds */
 	struct bench_run run[VARIANTS][RUNS_MAX];
 	struct bench_run median[VARIANTS];
 	char failed[256];		/* why there is no result; "" when there is one */
 };
 
+/* A number in a file of the kernel's that is set for a while. */
+struct bench_knob {
+	char path[128];			/* "": there is no such file */
+	long before;			/* to be restored, if changed */
+	bool changed;
+};
+
 struct bench_device {
 	unsigned major, minor;
 	char stat_path[128];		/* "": there is no such file */
-	char read_ahead_path[128];
-	long read_ahead_before;		/* to be restored; negative: was not changed */
+	struct bench_knob read_ahead;
+	struct bench_knob reporting;	/* of the whole machine */
 };
 
 struct bench_file {
@@ -122,6 +134,12 @@ extern const size_t bench_case_count;
 bool bench_case_named(const struct bench_case *c, const char *list);
 /* The most that a bar allows, NAN when what it refers to was not measured. */
 double bench_bar_bound(const struct bench_outcome *o, const struct bench_bar *bar);
+/*
+ * What became of a bar.  MOOT, and *why: it says nothing here; UNKNOWN: what it is about
+ * was not measured.
+ */
+enum bench_verdict bench_bar_judge(const struct bench_outcome *o,
+				   const struct bench_bar *bar, const char **why);
 /* The bar in words. */
 void bench_bar_words(const struct bench_bar *bar, char *text, size_t size);
 void bench_medians(struct bench_outcome *o);
@@ -148,6 +166,13 @@ void bench_device_find(struct bench_device *d, const char *path);
 int bench_device_check(const struct bench_device *d);
 long bench_device_read_ahead(const struct bench_device *d);
 int bench_device_set_read_ahead(struct bench_device *d, long kb);
+/*
+ * Free page reporting hands freed memory to the hypervisor, in blocks of 2 MiB and more,
+ * a few seconds after a file was evicted; the next run pays for getting it back, and how
+ * much is chance.  Switches it off where that is allowed, and tells how things stand.
+ */
+enum bench_reporting bench_device_stop_reporting(struct bench_device *d);
+/* Everything that was set is as it was. */
 int bench_device_restore(struct bench_device *d);
 /* Reads completed and bytes read since boot; false when nobody counts them. */
 bool bench_device_count(const struct bench_device *d, double *reads, double *bytes);

@@ -3,8 +3,10 @@
 #include "bench.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* clang-format off */
 #define BAR(metric, factor, of, plus) { METRIC_##metric, factor, OF_##of, plus }
@@ -59,6 +61,44 @@ double bench_bar_bound(const struct bench_outcome *o, const struct bench_bar *ba
 		of = NAN;
 	}
 	return bar->factor * of + bar->plus;
+}
+
+static long usable_cpus(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		return CPU_COUNT(&set);
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Why less system time than bare cannot be asked for, or NULL. */
+static const char *no_system_time_to_save(const struct bench_outcome *o)
+{
+	const double *bare = o->median[VARIANT_BARE].metrics;
+
+	if (bare[METRIC_STIME] < 0.1)
+		return "bare used less than 0.1 s of it";
+	/* The helper then takes its time from the very threads that it works for. */
+	if (bare[METRIC_THREADS] > (double)(usable_cpus() - 1))
+		return "no processor is free beside the threads";
+	return NULL;
+}
+
+enum bench_verdict bench_bar_judge(const struct bench_outcome *o,
+				   const struct bench_bar *bar, const char **why)
+{
+	double value = o->median[VARIANT_WILLNEED].metrics[bar->metric];
+	double bound = bench_bar_bound(o, bar);
+
+	*why = NULL;
+	if (isnan(value) || isnan(bound))
+		return VERDICT_UNKNOWN;
+	if (bar->metric == METRIC_STIME && bar->of == OF_BARE)
+		*why = no_system_time_to_save(o);
+	if (*why)
+		return VERDICT_MOOT;
+	return value <= bound ? VERDICT_OK : VERDICT_OVER;
 }
 
 void bench_bar_words(const struct bench_bar *bar, char *text, size_t size)

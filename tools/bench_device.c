@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The block device below a file: its counters and its read-ahead size. */
+/* The machine below a file: the block device, and what is set while runs are measured. */
 #include "bench.h"
 
 #include <errno.h>
@@ -10,6 +10,8 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
+
+#define REPORTING_PATH "/sys/module/page_reporting/parameters/page_reporting_order"
 
 static bool read_text(const char *path, char *text, size_t size)
 {
@@ -23,7 +25,70 @@ static bool read_text(const char *path, char *text, size_t size)
 	return ok;
 }
 
-void bench_device_find(struct bench_device *d, const char *path)
+/* -- Settings that are put back ----------------------------------------------- */
+
+/* Negative: there is none, or it cannot be read. */
+static long knob_read(const struct bench_knob *k)
+{
+	char text[64];
+
+	if (!k->path[0] || !read_text(k->path, text, sizeof(text)))
+		return -1;
+	return strtol(text, NULL, 10);
+}
+
+static int knob_write(const struct bench_knob *k, long value)
+{
+	FILE *out = fopen(k->path, "we");
+	int err = out ? 0 : -errno;
+
+	if (!out)
+		return err;
+	if (fprintf(out, "%ld\n", value) < 0)
+		err = -errno;
+	if (fclose(out) && !err)
+		err = -errno;
+	return err;
+}
+
+static int knob_set(struct bench_knob *k, long value)
+{
+	long now = knob_read(k);
+	int err;
+
+	if (now == value)
+		return 0;
+	err = knob_write(k, value);
+	if (err)
+		return err;
+	if (!k->changed)
+		k->before = now;
+	k->changed = true;
+	return knob_read(k) == value ? 0 : -ERANGE;
+}
+
+static int knob_restore(struct bench_knob *k)
+{
+	int err = k->changed ? knob_write(k, k->before) : 0;
+
+	if (err)
+		wn_say("could not set %s back to %ld: %s", k->path, k->before,
+		       strerror(-err));
+	k->changed = false;
+	return err;
+}
+
+int bench_device_restore(struct bench_device *d)
+{
+	int err = knob_restore(&d->read_ahead);
+	int other = knob_restore(&d->reporting);
+
+	return err ? err : other;
+}
+
+/* -- The read-ahead size ------------------------------------------------------ */
+
+static void find_read_ahead(struct bench_device *d)
 {
 	/* A whole disk, a partition of one, and what has no block device (btrfs has one
 	 * below it that does not show here, network file systems have none). */
@@ -32,10 +97,87 @@ void bench_device_find(struct bench_device *d, const char *path)
 		"/sys/dev/block/%u:%u/../queue/read_ahead_kb",
 		"/sys/class/bdi/%u:%u/read_ahead_kb",
 	};
+	struct bench_knob *k = &d->read_ahead;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(k->path, sizeof(k->path), places[i], d->major, d->minor);
+#pragma GCC diagnostic pop
+		if (access(k->path, R_OK) == 0)
+			return;
+	}
+	k->path[0] = '\0';
+}
+
+long bench_device_read_ahead(const struct bench_device *d)
+{
+	return knob_read(&d->read_ahead);
+}
+
+int bench_device_check(const struct bench_device *d)
+{
+	if (bench_device_read_ahead(d) < 0) {
+		wn_say("the file's device has no read-ahead size to set");
+		return -ENODEV;
+	}
+	if (access(d->read_ahead.path, W_OK) < 0) {
+		wn_say("cannot set %s: %s", d->read_ahead.path, strerror(errno));
+		return -EACCES;
+	}
+	return 0;
+}
+
+int bench_device_set_read_ahead(struct bench_device *d, long kb)
+{
+	int err = knob_set(&d->read_ahead, kb);
+
+	if (err)
+		wn_say("cannot set %s to %ld: %s", d->read_ahead.path, kb,
+		       strerror(-err));
+	return err;
+}
+
+/* -- Free page reporting ------------------------------------------------------ */
+
+/* How many sizes of blocks the page allocator has: an order that no block reaches. */
+static long page_orders(void)
+{
+	FILE *in = fopen("/proc/buddyinfo", "re");
+	char line[512], *words = line;
+	long orders = 0;
+
+	if (in && fgets(line, sizeof(line), in)) {
+		/* "Node 0, zone DMA" and a count for each order */
+		for (const char *word; (word = strsep(&words, " \n"));)
+			orders += *word != '\0';
+		orders -= 4;
+	}
+	if (in)
+		fclose(in);
+	return orders > 0 ? orders : 11;
+}
+
+enum bench_reporting bench_device_stop_reporting(struct bench_device *d)
+{
+	long order = knob_read(&d->reporting), orders = page_orders();
+
+	/* Negative as long as no driver wants reports. */
+	if (order < 0)
+		return REPORTING_NONE;
+	if (order < orders)
+		knob_set(&d->reporting, orders);
+	return knob_read(&d->reporting) < orders ? REPORTING_ACTIVE : REPORTING_OFF;
+}
+
+/* -- The device --------------------------------------------------------------- */
+
+void bench_device_find(struct bench_device *d, const char *path)
+{
 	char dir[PATH_MAX];
 	struct stat st;
 
-	*d = (struct bench_device){ .read_ahead_before = -1 };
+	*d = (struct bench_device){ .reporting.path = REPORTING_PATH };
 	snprintf(dir, sizeof(dir), "%s", path);
 	if (stat(path, &st) < 0 && stat(dirname(dir), &st) < 0)
 		return;
@@ -45,84 +187,7 @@ void bench_device_find(struct bench_device *d, const char *path)
 		 d->major, d->minor);
 	if (access(d->stat_path, R_OK) < 0)
 		d->stat_path[0] = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(d->read_ahead_path, sizeof(d->read_ahead_path), places[i],
-			 d->major, d->minor);
-#pragma GCC diagnostic pop
-		if (access(d->read_ahead_path, R_OK) == 0)
-			return;
-	}
-	d->read_ahead_path[0] = '\0';
-}
-
-long bench_device_read_ahead(const struct bench_device *d)
-{
-	char text[64];
-
-	if (!d->read_ahead_path[0] || !read_text(d->read_ahead_path, text, sizeof(text)))
-		return -1;
-	return strtol(text, NULL, 10);
-}
-
-static int write_read_ahead(const struct bench_device *d, long kb)
-{
-	FILE *out = fopen(d->read_ahead_path, "we");
-	int err = out ? 0 : -errno;
-
-	if (!out)
-		return err;
-	if (fprintf(out, "%ld\n", kb) < 0)
-		err = -errno;
-	if (fclose(out) && !err)
-		err = -errno;
-	return err;
-}
-
-int bench_device_check(const struct bench_device *d)
-{
-	if (bench_device_read_ahead(d) < 0) {
-		wn_say("the file's device has no read-ahead size to set");
-		return -ENODEV;
-	}
-	if (access(d->read_ahead_path, W_OK) < 0) {
-		wn_say("cannot set %s: %s", d->read_ahead_path, strerror(errno));
-		return -EACCES;
-	}
-	return 0;
-}
-
-int bench_device_set_read_ahead(struct bench_device *d, long kb)
-{
-	long now = bench_device_read_ahead(d);
-	int err;
-
-	if (now == kb)
-		return 0;
-	if (d->read_ahead_before < 0)
-		d->read_ahead_before = now;
-	err = write_read_ahead(d, kb);
-	if (!err && bench_device_read_ahead(d) != kb)
-		err = -ERANGE;
-	if (err)
-		wn_say("cannot set %s to %ld: %s", d->read_ahead_path, kb,
-		       strerror(-err));
-	return err;
-}
-
-int bench_device_restore(struct bench_device *d)
-{
-	int err;
-
-	if (d->read_ahead_before < 0)
-		return 0;
-	err = write_read_ahead(d, d->read_ahead_before);
-	if (err)
-		wn_say("could not set %s back to %ld: %s", d->read_ahead_path,
-		       d->read_ahead_before, strerror(-err));
-	d->read_ahead_before = -1;
-	return err;
+	find_read_ahead(d);
 }
 
 /* Reads that are still under way are counted by the kernel when they end. */

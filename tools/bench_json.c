@@ -65,15 +65,21 @@ static json_t *bars_array(const struct bench_outcome *o)
 		double value = o->median[VARIANT_WILLNEED].metrics[bar->metric];
 		double bound = bench_bar_bound(o, bar);
 		json_t *object = json_object();
+		enum bench_verdict verdict;
+		const char *why;
 		char words[128];
 
 		bench_bar_words(bar, words, sizeof(words));
 		set(object, "rule", json_string(words));
 		set(object, "value", number(value));
 		set(object, "bound", number(bound));
+		verdict = bench_bar_judge(o, bar, &why);
 		set(object, "ok",
-		    isnan(value) || isnan(bound) ? json_null() :
-						   json_boolean(value <= bound));
+		    verdict == VERDICT_OK || verdict == VERDICT_OVER ?
+			    json_boolean(verdict == VERDICT_OK) :
+			    json_null());
+		if (why)
+			set(object, "why", json_string(why));
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -89,6 +95,10 @@ static json_t *case_object(const struct bench *b, const struct bench_outcome *o)
 	set(object, "size", json_integer((json_int_t)b->files[0].size));
 	set(object, "read_ahead_kb",
 	    o->read_ahead_kb < 0 ? json_null() : json_integer(o->read_ahead_kb));
+	set(object, "page_reporting",
+	    o->reporting == REPORTING_NONE ?
+		    json_null() :
+		    json_string(o->reporting == REPORTING_OFF ? "off" : "active"));
 	set(object, "failed", o->failed[0] ? json_string(o->failed) : json_null());
 	if (o->failed[0])
 		return object;

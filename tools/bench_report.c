@@ -79,22 +79,30 @@ static void print_summary(const struct bench_outcome *o)
 		       NAME_WIDTH, "");
 }
 
-static void print_bars(const struct bench_outcome *o, unsigned *held, unsigned *missed)
+static void print_bars(const struct bench_outcome *o, unsigned *verdicts)
 {
+	static const char *const shown[] = {
+		[VERDICT_OK] = "ok",
+		[VERDICT_OVER] = "over",
+		[VERDICT_MOOT] = "-",
+	};
+
 	for (const struct bench_bar *bar = o->c->bars; bar->of != OF_NOTHING; bar++) {
 		double value = o->median[VARIANT_WILLNEED].metrics[bar->metric];
 		double bound = bench_bar_bound(o, bar);
 		const struct column *column = &columns[bar->metric];
-		bool ok = value <= bound;
+		const char *why;
+		enum bench_verdict verdict = bench_bar_judge(o, bar, &why);
 		char words[128];
 
-		if (isnan(value) || isnan(bound))
+		if (verdict == VERDICT_UNKNOWN)
 			continue;
 		bench_bar_words(bar, words, sizeof(words));
-		printf("%*s%-5s %s: %.*f of %.*f\n", NAME_WIDTH, "", ok ? "ok" : "over",
-		       words, column->digits, value * column->scale, column->digits,
-		       bound * column->scale);
-		++*(ok ? held : missed);
+		printf("%*s%-5s %s: %.*f of %.*f%s%s%s\n", NAME_WIDTH, "",
+		       shown[verdict], words, column->digits, value * column->scale,
+		       column->digits, bound * column->scale, why ? " (" : "",
+		       why ? why : "", why ? ")" : "");
+		verdicts[verdict]++;
 	}
 }
 
@@ -116,15 +124,16 @@ static void print_heading(const struct bench *b, const struct bench_outcome *o,
 void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
 		  size_t count)
 {
-	unsigned held = 0, missed = 0, failed = 0;
+	unsigned verdicts[VERDICT_MOOT + 1] = { 0 }, bars = 0, failed = 0;
 	long read_ahead = LONG_MIN;
-	bool used[METRICS];
+	bool used[METRICS], reporting = false;
 
 	for (unsigned m = 0; m < METRICS; m++)
 		used[m] = column_used(outcomes, count, m);
 	for (size_t i = 0; i < count; i++) {
 		const struct bench_outcome *o = outcomes[i];
 
+		reporting |= o->reporting == REPORTING_ACTIVE;
 		if (o->failed[0]) {
 			printf("\n%-*sFAILED: %s\n", NAME_WIDTH, o->c->name, o->failed);
 			failed++;
@@ -138,10 +147,19 @@ void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
 				print_row(o, v, used);
 		}
 		print_summary(o);
-		print_bars(o, &held, &missed);
+		print_bars(o, verdicts);
 	}
 	printf("\n%zu case%s, %u failed", count, count == 1 ? "" : "s", failed);
-	if (held + missed)
-		printf("; %u bars: %u ok, %u over", held + missed, held, missed);
+	for (unsigned v = 0; v <= VERDICT_MOOT; v++)
+		bars += verdicts[v];
+	if (bars)
+		printf("; %u bars: %u ok, %u over", bars, verdicts[VERDICT_OK],
+		       verdicts[VERDICT_OVER]);
+	if (verdicts[VERDICT_MOOT])
+		printf(", %u say nothing here", verdicts[VERDICT_MOOT]);
 	puts(failed < count ? "; the data was the same in all runs shown" : "");
+	if (reporting)
+		puts("note: free page reporting is active and cannot be switched off: "
+		     "free memory is given\n      back to the hypervisor, getting it "
+		     "again costs time, and times vary (willneed(1))");
 }

@@ -74,7 +74,7 @@ static bool same_data(struct bench_outcome *o, unsigned round)
 	return true;
 }
 
-static struct bench_outcome *measure(const struct bench *b, const struct bench_case *c,
+static struct bench_outcome *measure(struct bench *b, const struct bench_case *c,
 				     unsigned runs, unsigned at, unsigned of)
 {
 	struct bench_outcome *o = calloc(1, sizeof(*o));
@@ -83,6 +83,7 @@ static struct bench_outcome *measure(const struct bench *b, const struct bench_c
 		return NULL;
 	o->c = c;
 	o->read_ahead_kb = bench_device_read_ahead(&b->device);
+	o->reporting = bench_device_stop_reporting(&b->device);
 	while (o->runs < runs && !bench_stop) {
 		if (run_round(b, o, o->runs, runs, at, of) < 0 || !same_data(o, o->runs))
 			break;
@@ -91,6 +92,8 @@ static struct bench_outcome *measure(const struct bench *b, const struct bench_c
 	if (!o->failed[0] && bench_device_read_ahead(&b->device) != o->read_ahead_kb)
 		snprintf(o->failed, sizeof(o->failed),
 			 "the device's read-ahead size was changed while this ran");
+	if (bench_device_stop_reporting(&b->device) == REPORTING_ACTIVE)
+		o->reporting = REPORTING_ACTIVE;
 	bench_medians(o);
 	return o;
 }
@@ -193,7 +196,7 @@ static int prepare(struct bench *b, const struct bench_args *args)
 
 /* -- Leading ------------------------------------------------------------------ */
 
-/* Everything at each read-ahead size; the device is as before when this returns. */
+/* Everything at each read-ahead size. */
 static int measure_all(struct bench *b, const struct bench_args *args,
 		       const struct bench_case *const *selected, unsigned count,
 		       struct bench_outcome **outcomes, size_t *done)
@@ -220,7 +223,6 @@ static int measure_all(struct bench *b, const struct bench_args *args,
 		}
 	}
 	progress_end();
-	bench_device_restore(&b->device);
 	return err;
 }
 
@@ -262,6 +264,10 @@ int cmd_bench(int argc, char **argv)
 	bench_catch_signals();
 	if (prepare(&b, &args) == 0 &&
 	    measure_all(&b, &args, selected, count, outcomes, &done) == 0 && !bench_stop)
+		status = 0;
+	/* Before anything is printed: nobody may be there to read it. */
+	bench_device_restore(&b.device);
+	if (!status)
 		status = report(&b, &args, outcomes, done);
 	unlink(b.stats_path);
 	for (unsigned i = 0; i < b.nfiles; i++)

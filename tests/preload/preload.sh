@@ -8,6 +8,8 @@
 LC_ALL=C
 export LC_ALL
 set -u
+# What make and others have left open would spoil the counting.
+exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 count=0
 here=${WN_SRCDIR:?this script is run by make check}/tests/preload
 tmp=${WN_TMPDIR:?}
