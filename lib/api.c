@@ -22,11 +22,6 @@
 /* Between two looks at pages that have not arrived. */
 #define WAIT_NS 200000u
 
-EXPORT const char *willneed_version(void)
-{
-	return WN_VERSION;
-}
-
 static int check_range(off_t offset, off_t length)
 {
 	off_t sum;
@@ -84,8 +79,9 @@ static bool enqueue(struct wn_state *st, uint16_t file, uint64_t from, uint64_t 
 		r->to = to;
 		r->ticket = wn_add(&st->tickets, 1);
 		wn_store_release(&r->phase, WN_REQUEST_READY);
-		wn_helper_kick(st);
-		return true;
+		/* Nobody will come for it, unless somebody is just taking it. */
+		return wn_helper_kick(st) ||
+		       !wn_swap32(&r->phase, WN_REQUEST_READY, WN_REQUEST_FREE);
 	}
 	return false;
 }
@@ -103,10 +99,22 @@ static uint16_t hold_file(struct wn_state *st, const struct stat *file, int fd)
 
 static void let_go(struct wn_state *st, uint16_t slot)
 {
-	if (wn_track_lock(wn_rt.track, &st->lock)) {
-		wn_file_drop(&wn_rt.track->files, slot);
-		wn_track_unlock(&st->lock);
-	}
+	wn_track_drop(wn_rt.track, &st->lock, slot);
+	wn_released(st);
+}
+
+/* The watched mapping that holds all of this, with a reference to its file. */
+static bool hold_mapping(struct wn_state *st, uint64_t from, uint64_t to, struct wn_map *m)
+{
+	bool found;
+
+	if (!wn_track_lock(wn_rt.track, &st->lock))
+		return false;
+	found = wn_map_find(wn_rt.track, from, m) && to <= m->end;
+	if (found)
+		wn_file_ref(&wn_rt.track->files, m->file);
+	wn_track_unlock(&st->lock);
+	return found;
 }
 
 static int prefetch_one(struct wn_state *st, const struct stat *file, int fd, off_t offset,
@@ -118,7 +126,7 @@ static int prefetch_one(struct wn_state *st, const struct stat *file, int fd, of
 	uint16_t slot;
 	int r;
 
-	if (from >= to || wn_mode() == WN_MODE_OBSERVE)
+	if (from >= to || !wn_may_ask())
 		return 0;
 	slot = hold_file(st, file, fd);
 	if (slot == WN_NO_FILE)
@@ -168,13 +176,10 @@ EXPORT int willneed_prefetch_addr(const void *addr, size_t length)
 		return -EINVAL;
 	if (r < 0)
 		return r;
-	if (!length || wn_mode() == WN_MODE_OBSERVE)
+	if (!length || !wn_may_ask())
 		return 0;
 	/* A watched mapping has a file that the helper can work on. */
-	if (wn_map_find(wn_rt.track, from, &m) && to <= m.end && wn_helper_expected(st) &&
-	    wn_track_lock(wn_rt.track, &st->lock)) {
-		wn_file_ref(&wn_rt.track->files, m.file);
-		wn_track_unlock(&st->lock);
+	if (wn_helper_expected(st) && hold_mapping(st, from, to, &m)) {
 		if (enqueue(st, m.file, m.offset + (from - m.start), m.offset + (to - m.start)))
 			return 0;
 		let_go(st, m.file);
