@@ -171,7 +171,7 @@ static bool serve_request(struct wn_loop *l, int index)
 	/* Where arrival cannot be seen, or never comes, what was asked for counts as arrived. */
 	s->pos = f->fd1 && l->now - s->used_ns < STREAM_NS ? s->landed : s->asked;
 	serve(l, index);
-	if (s->asked < wn_min(s->end, f->size) && f->way != WN_NONE)
+	if (s->asked < wn_min(s->end, f->size) && f->way != WN_NONE && wn_may_ask())
 		return true;
 	retired(l, index);
 	return false;
