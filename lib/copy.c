@@ -86,7 +86,7 @@ static void ask_inline(struct job *j, size_t at, size_t n)
 	uint64_t from = wn_round_down((uint64_t)(j->src + at), page);
 	uint64_t to = (uint64_t)(j->src + at + n);
 
-	if (wn_load(&j->file->useless) || !wn_may_ask())
+	if (wn_load(&j->file->useless) || wn_load(&j->st->tight) || !wn_may_ask())
 		return;
 	/* First, so that the helper does not begin a ride on pages that are under way. */
 	wn_cover_mark(&j->st->cover, j->id, j->offset + at, j->offset + at + n);
@@ -196,7 +196,8 @@ static void copy_probing(struct job *j, bool alone)
 
 static bool kernel_serves_well(const struct job *j)
 {
-	return wn_load(&j->file->kernel_window) >= WIDE_WINDOW && !j->flags;
+	return wn_load(&j->st->tight) ||
+	       (wn_load(&j->file->kernel_window) >= WIDE_WINDOW && !j->flags);
 }
 
 /*

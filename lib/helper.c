@@ -163,6 +163,6 @@ void wn_helper_allow(void)
 {
 	struct wn_state *st = wn_awake();
 
-	if (wn_add(&wn_rt.stops, -1) == 1 && st && wn_loop_news(st))
+	if (__atomic_fetch_sub(&wn_rt.stops, 1, __ATOMIC_RELAXED) == 1 && st && wn_loop_news(st))
 		wn_helper_kick(st);
 }

@@ -13,15 +13,23 @@
 /* A stream that was quiet for this long has ended. */
 #define STREAM_NS (2000u * (uint64_t)MS)
 
+static uint32_t live_streams(const struct wn_streams *t)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->used; i++)
+		n += t->slot[i].live;
+	return n;
+}
+
 static struct wn_bounds bounds_of(const struct wn_loop *l, const struct wn_engine_file *f)
 {
 	const struct wn_streams *t = &l->st->streams;
 	struct wn_bounds b = { .file_size = f->size };
 
-	for (uint32_t i = 0; i < t->used; i++) {
+	for (uint32_t i = 0; i < t->used; i++)
 		b.ahead += wn_stream_ahead(&t->slot[i]);
-		b.streams += t->slot[i].live;
-	}
+	b.streams = live_streams(t);
 	b.unit = wn_policy_unit(&l->st->policy, f->unit, b.streams);
 	return b;
 }
@@ -44,6 +52,23 @@ static bool current(const struct wn_loop *l, const struct wn_stream *s)
 	return s->live && s->serial == wn_load(&l->k.track->files.slot[s->file].serial);
 }
 
+static bool to_close(const struct wn_state *st)
+{
+	return wn_load(&st->released) != wn_load(&st->closed);
+}
+
+/* Closes the files that the program no longer needs. */
+static void let_go(struct wn_loop *l)
+{
+	uint32_t number = wn_load_acquire(&l->st->released);
+
+	if (!to_close(l->st) && !wn_load(&l->k.track->orphaned))
+		return;
+	wn_store(&l->k.track->orphaned, 0);
+	wn_engine_close_files(&l->k, &l->st->streams, false);
+	wn_store_release(&l->st->closed, number);
+}
+
 /* Gives every order that the policy wants given for this stream now. */
 static void serve(struct wn_loop *l, int index)
 {
@@ -57,6 +82,8 @@ static void serve(struct wn_loop *l, int index)
 		return;
 	b = bounds_of(l, f);
 	wn_store(&l->st->bite, (uint32_t)wn_min(b.unit, UINT32_MAX));
+	if (wn_load(&l->st->tight))
+		return;
 	if (s->run && !s->request)
 		wn_policy_pace(l->k.options, s, b.unit);
 	for (;; b = bounds_of(l, f)) {
@@ -119,7 +146,7 @@ static bool serve_stirred(struct wn_loop *l)
 	struct wn_streams *t = &l->st->streams;
 	bool any = listen(l);
 
-	for (uint32_t i = 0; i < t->used && !wn_load(&wn_rt.stops); i++) {
+	for (uint32_t i = 0; i < t->used && !wn_load(&wn_rt.stops) && !to_close(l->st); i++) {
 		struct wn_stream *s = &t->slot[i];
 
 		if (!s->live || !s->stirred)
@@ -215,7 +242,7 @@ void wn_loop_set_alarm(struct wn_loop *l)
 
 bool wn_loop_news(struct wn_state *st)
 {
-	if (wn_ring_ready(&st->ring) || wn_load(&wn_rt.stops) || wn_load(&st->released))
+	if (wn_ring_ready(&st->ring) || wn_load(&wn_rt.stops) || to_close(st))
 		return true;
 	for (int i = 0; i < WN_REQUESTS; i++)
 		if (wn_load(&st->request[i].phase) == WN_REQUEST_READY)
@@ -239,16 +266,14 @@ uint64_t wn_loop_round(struct wn_loop *l)
 	l->now = wn_sys->now_ns();
 	wn_cover_tick(&st->cover, l->now);
 	wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
+	let_go(l);
 	busy = serve_stirred(l);
 	while (!wn_load(&wn_rt.stops) && take_request(l))
 		busy = true;
+	wn_store(&st->tight, wn_policy_tight(&st->policy, live_streams(&st->streams)));
 	wn_engine_flush(&l->k);
 	unfinished = look_around(l, &active);
-	if (wn_load(&st->released) || wn_load(&l->k.track->orphaned)) {
-		wn_store(&st->released, 0);
-		wn_store(&l->k.track->orphaned, 0);
-		wn_engine_close_files(&l->k, &st->streams, false);
-	}
+	let_go(l);
 	settle_accounts(l);
 	if (busy || unfinished)
 		l->worked = l->now;
@@ -264,5 +289,6 @@ void wn_loop_end(struct wn_loop *l)
 			retired(l, (int)i);
 	wn_engine_close_files(&l->k, &l->st->streams, true);
 	wn_cover_clear(&l->st->cover);
+	wn_store(&l->st->tight, 0);
 	settle_accounts(l);
 }

@@ -61,7 +61,8 @@ static void claim(const struct wn_kernel *k, const struct wn_engine_file *f,
 	uint64_t to = wn_min(lane->edge + f->unit, f->size);
 	uint64_t real = wn_above(to, lane->edge);
 
-	if (wn_cover_asked(k->cover, id, lane->edge, lane->edge + 1))
+	/* Windows that are no power of two are cut short, now and then; see set_sizes(). */
+	if (f->align != f->unit || wn_cover_asked(k->cover, id, lane->edge, lane->edge + 1))
 		wn_advise(k, f, lane->edge, to);
 	wn_count(k->stats, ride_bytes, real);
 	wn_count(k->stats, asked_bytes, real);

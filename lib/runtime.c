@@ -61,10 +61,14 @@ __attribute__((visibility("default"))) const char *willneed_version(void)
  */
 __attribute__((constructor)) static void born(int argc, char **argv, char **env)
 {
+	const void *bound = (const void *)willneed_version;
+
 	(void)argc;
 	(void)argv;
+	/* Compilers may believe to know what the loader has bound the name to. */
+	__asm__("" : "+r"(bound));
 	/* The preload library comes first with the same names: its engine does the work. */
-	if ((void *)own_version != (void *)willneed_version) {
+	if (bound != (const void *)own_version) {
 		wn_store(&wn_rt.shadowed, 1);
 		wn_store(&wn_rt.dormant, 1);
 		return;
@@ -102,7 +106,8 @@ __attribute__((destructor)) static void dying(void)
 static struct wn_state *make_state(struct wn_runtime *rt)
 {
 	struct wn_arena arena;
-	struct wn_state *st, *none = NULL;
+	struct wn_track *none = NULL;
+	struct wn_state *st;
 
 	if (wn_arena_map(&arena, sizeof(struct wn_track), sizeof(struct wn_state),
 			 HELPER_STACK) < 0)
@@ -183,7 +188,12 @@ struct wn_kernel wn_kernel_of(struct wn_state *st)
 
 void wn_released(struct wn_state *st)
 {
-	wn_store(&st->released, 1);
-	if (wn_load(&st->helper_tid))
+	uint32_t number = wn_add(&st->released, 1) + 1, never = 0;
+
+	for (int tries = 0; tries < 40 && wn_load(&st->helper_tid); tries++) {
+		if ((int32_t)(wn_load_acquire(&st->closed) - number) >= 0)
+			return;
 		wn_helper_wake(st);
+		wn_sys->futex_wait(&never, 0, 50000);
+	}
 }

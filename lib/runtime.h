@@ -45,8 +45,10 @@ struct wn_state {
 	uint32_t sleeping;     /* futex: 1 while the helper sleeps */
 	uint32_t helper_last;  /* its id even then, until it is known to be gone */
 	uint32_t ending;       /* it is about to end for want of work */
+	uint32_t tight;	       /* memory is so short that nothing is asked for */
 	uint32_t bite;	       /* what a thread may ask for itself at a time; 0: not limited */
-	uint32_t released;     /* a file lost its last reference: let go of it */
+	uint32_t released;     /* how often a file has lost its last reference */
+	uint32_t closed;       /* and what has been acted upon */
 	uint64_t progress;     /* bytes that cold readers have reported */
 	uint64_t wake_at;      /* at which progress the helper wants to be woken */
 	uint64_t tickets;
@@ -107,7 +109,10 @@ void wn_sleep_for_good(void);
 
 struct wn_kernel wn_kernel_of(struct wn_state *st);
 
-/* A file lost its last user: whoever holds it open is told. */
+/*
+ * A file lost its last user: the helper lets go of it.  This is waited for, two milliseconds
+ * at most, so that the program's next step (umount, a lease) finds it closed.
+ */
 void wn_released(struct wn_state *st);
 
 #endif

@@ -30,6 +30,49 @@ uint64_t wn_stream_consumed(const struct wn_stream *s)
 	return s->run && !s->exact ? s->run + (s->pos - s->begin) : 0;
 }
 
+uint64_t wn_stream_outlook(const struct wn_stream *s)
+{
+	uint64_t consumed = wn_stream_consumed(s);
+	uint64_t total = s->run + (s->end - s->begin);
+
+	if (!s->habit)
+		return consumed;
+	return wn_min(consumed, total < s->habit ? s->habit - total : total - s->habit);
+}
+
+/* The stream that this thread read in this file before now. */
+static struct wn_stream *latest_of(struct wn_streams *t, const struct wn_access *a,
+				   uint32_t serial)
+{
+	struct wn_stream *latest = NULL;
+
+	for (uint32_t i = 0; i < t->used; i++) {
+		struct wn_stream *s = &t->slot[i];
+
+		if (s->live && !s->request && s->file == a->file && s->serial == serial &&
+		    s->thread == a->thread && (!latest || s->turn > latest->turn))
+			latest = s;
+	}
+	return latest;
+}
+
+/* A reader has left this stream for another place: so long was the run. */
+static void learn(struct wn_streams *t, const struct wn_stream *left)
+{
+	struct wn_habit *h = &t->habit[left->file];
+	uint64_t run = left->run + (left->end - left->begin);
+
+	h->run = h->run && h->serial == left->serial ? (h->run + run) / 2 : run;
+	h->serial = left->serial;
+}
+
+static uint64_t habit_of(const struct wn_streams *t, const struct wn_stream *s)
+{
+	const struct wn_habit *h = &t->habit[s->file];
+
+	return h->serial == s->serial ? h->run : 0;
+}
+
 /* The stream whose end this range continues; the same thread's own before any other's. */
 static struct wn_stream *continued_by(struct wn_streams *t, const struct wn_access *a,
 				      uint32_t serial)
@@ -115,10 +158,22 @@ static struct wn_stream *begin(struct wn_streams *t, const struct wn_access *a,
 			       void *ctx)
 {
 	struct wn_stream *s = continued_by(t, a, serial);
+	struct wn_stream *left = latest_of(t, a, serial);
 
+	if (left && !s)
+		learn(t, left);
 	if (!s) {
 		s = make_room(t, retired, ctx);
 		renew(s, a, serial);
+		return s;
+	}
+	/*
+	 * The thread has been elsewhere meanwhile.  The first time, this may happen to lie
+	 * behind what it read some time ago; the second time, it reads two places by turns.
+	 */
+	if (left && left != s && s->thread == a->thread && !s->returned) {
+		renew(s, a, serial);
+		s->returned = true;
 		return s;
 	}
 	/* Reading the same again is no progress. */
@@ -141,6 +196,8 @@ int wn_stream_access(struct wn_streams *t, const struct wn_access *a, uint32_t s
 
 	if (a->kind == WN_ACCESS_BEGIN) {
 		s = begin(t, a, serial, retired, ctx);
+		s->turn = ++t->turn;
+		s->habit = habit_of(t, s);
 	} else {
 		s = holding(t, a, serial);
 		if (!s)

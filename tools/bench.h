@@ -105,11 +105,11 @@ struct bench {
 	struct bench_device device;
 	char library[PATH_MAX], workload[PATH_MAX];
 	char stats_path[PATH_MAX];	/* where the library leaves its counters */
-	bool verify;
+	bool verify, ignore_output;
 };
 
 struct bench_args {
-	bool json, quick, keep, verify;
+	bool json, quick, keep, verify, ignore_output;
 	unsigned runs;
 	uint64_t size;
 	const char *only, *dir;

@@ -24,7 +24,8 @@ static const struct argp_option run_options[] = {
 	{ "set", KEY_SET, "NAME=VALUE", 0, "Change a setting (see --help-options)", 0 },
 	{ "off", KEY_OFF, NULL, 0, "Preload the library, but let it do nothing", 0 },
 	{ "library", KEY_LIBRARY, "FILE", 0, "The preload library to use", 0 },
-	{ "verbose", 'v', NULL, 0, "Tell what is loaded and how it is set, or why nothing is", 0 },
+	{ "verbose", 'v', NULL, 0,
+	  "Tell what is loaded and how it is set, or why nothing is", 0 },
 	{ "help-options", KEY_HELP_OPTIONS, NULL, 0, "List the settings", 1 },
 	{ 0 },
 };

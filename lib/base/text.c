@@ -20,6 +20,10 @@ void wn_text_add_short(struct wn_text *t, const char *s)
 	struct wn_text head = wn_text_in(start, sizeof(start));
 
 	wn_text_add(&head, s);
+	/* One line stays one line. */
+	for (size_t i = 0; i < head.used; i++)
+		if ((unsigned char)start[i] < ' ')
+			start[i] = '?';
 	wn_text_add(t, start);
 	if (wn_length(s) > head.used)
 		wn_text_add(t, "...");

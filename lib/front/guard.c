@@ -67,6 +67,11 @@ long wn_front_syscall(long nr, long a, long b, long c, long d, long e, long f)
 		return wn_front_result(wn_raw(nr, a, b, c, d, e, f));
 	if (gives_up_rights_by(nr, a))
 		wn_sleep_for_good();
+	/* If this is the only other thread, its status must be that of the process. */
+	if (nr == SYS_exit) {
+		wn_helper_stop();
+		wn_helper_allow();
+	}
 	/* A jump, since some calls return twice. */
 	if (!wants_no_helper(nr))
 		return next(nr, a, b, c, d, e, f);

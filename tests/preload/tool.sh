@@ -49,12 +49,12 @@ for lib in lib lib64 "lib/$(uname -m)-linux-gnu"; do
 	cp "$willneed" "$tree/bin/"
 	cp "$WN_PRELOAD" "$tree/$lib/"
 	ran "$tree/bin/willneed" -v true
-	same "in a tree of its own: ../$lib" "$(taken)" "$(realpath "$tree/$lib/${WN_PRELOAD##*/}")"
+	beside=$(realpath "$tree/$lib/${WN_PRELOAD##*/}")
+	same "in a tree of its own: ../$lib" "$(taken)" "$beside"
 	ran sh -c "cd / && PATH=$tree/bin:\$PATH && exec willneed -v true"
-	same "in a tree of its own, found by PATH: ../$lib" "$(taken)" \
-		"$(realpath "$tree/$lib/${WN_PRELOAD##*/}")"
+	same "in a tree of its own, found by PATH: ../$lib" "$(taken)" "$beside"
 done
-rm "$tree/$lib/${WN_PRELOAD##*/}"
+rm "$beside"
 ran "$tree/bin/willneed" -v true
 if [ -n "$(taken)" ]; then
 	skip "no library: it says so" "one is installed"
@@ -109,7 +109,8 @@ fi
 
 echo kept >"$tmp/target"
 ln -s "$tmp/target" "$tmp/link"
-for file in /nonexistent/file "$tmp" "$tmp/link" "" "$tmp/$(printf '%300s' '' | tr ' ' x)"; do
+long=$tmp/$(printf '%300s' '' | tr ' ' x)
+for file in /nonexistent/file "$tmp" "$tmp/link" "" "$long"; do
 	shown=$(printf %.40s "${file#"$tmp/"}")
 	refused "--log '$shown'" "log cannot be" "$willneed" --log "$file" echo started
 	refused "--set log='$shown'" "log cannot be" "$willneed" --set "log=$file" echo started
@@ -127,7 +128,8 @@ else
 fi
 ran "$willneed" --log stderr --set stats=stderr sh -c 'exit 3'
 same "stderr is fine" $status 3
-ran sh -c "cd '$tmp' && exec '$willneed' --log here --set stats=there sh -c 'cd /; exec true'"
+ran sh -c "cd '$tmp' &&
+	exec '$willneed' --log here --set stats=there sh -c 'cd /; exec true'"
 same "a file that is named relatively" "$(ls "$tmp/here" "$tmp/there")" "$tmp/here
 $tmp/there"
 at_least "is found when the command changes directory" "$(grep -c maps "$tmp/there")" 1
@@ -172,4 +174,29 @@ for name in nonsense rerun x ./benc; do
 	same "no command, and like no verb: $name" $status 127
 	same "no command, and like no verb: $name: lines" "$(wc -l <"$tmp/run.err")" 1
 done
+
+# -- bench with a command of the user's ------------------------------------------------
+
+for base in "$tmp" /var/tmp; do
+	[ "$(stat -f -c %T "$base")" != tmpfs ] || continue
+	scratch=$(mktemp -d "$base/willneed-scratch.XXXXXX") && break
+done
+if [ -n "${scratch-}" ]; then
+	head -c 4194304 /dev/urandom >"$scratch/data"
+	for how in "" --ignore-output; do
+		# shellcheck disable=SC2086  # no word, or one
+		ran "$willneed" bench --runs 1 --file "$scratch/data" $how cksum "$scratch/data"
+		same "bench $how: the same output" $status 0
+	done
+	ran "$willneed" bench --runs 1 --file "$scratch/data" \
+		sh -c "cat '$scratch/data'; date +%N"
+	same "bench: another output every time" $status 1
+	at_least "bench: another output every time: it says so" \
+		"$(cat "$tmp/run.out" "$tmp/run.err" | grep -c 'output differs')" 1
+	ran "$willneed" bench --runs 1 --file "$scratch/data" --ignore-output \
+		sh -c "cat '$scratch/data'; date +%N"
+	same "bench --ignore-output: another output every time" $status 0
+else
+	skip "bench with a command" "no folder on a disk"
+fi
 finish
