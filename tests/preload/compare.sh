@@ -61,7 +61,7 @@ tool strings "strings" sh -c "strings $big | cksum"
 tool file "file" file -b "$big" /bin/sh
 tool openssl "openssl" openssl dgst -sha1 "$big"
 tool gdb "gdb" sh -c "gdb -batch -ex 'break exit' -ex run -ex 'info threads' /bin/true 2>&1 |
-	sed 's/process [0-9]*//g; s/0x[0-9a-f]*//g; s/LWP [0-9]*//g'"
+	sed 's/process [0-9]*//g; s/0x[0-9a-f]*//g; s/LWP [0-9]*//g; s/  */ /g'"
 tool valgrind "valgrind: nothing is allocated" valgrind -q --leak-check=full \
 	--show-reachable=yes --error-exitcode=9 /bin/true
 tool faketime "faketime" faketime '2020-01-01 00:00:00' date +%Y

@@ -32,13 +32,11 @@ place()
 	sum=$(value checksum)
 }
 
-# run DESCRIPTION FAULTS ENVIRONMENT WORKLOAD...: cold; FAULTS is the limit, - for none.
-run()
+# attempt ENVIRONMENT WORKLOAD...: one run from cold.
+attempt()
 {
-	name="$where: $1"
-	faults=$2
-	environment=$3
-	shift 3
+	environment=$1
+	shift
 	chill "$big" || complain "the file is not cold"
 	rm -f "$tmp/stats"
 	# shellcheck disable=SC2086
@@ -46,7 +44,23 @@ run()
 		"$work" "$@" --verify 1 "$big" >"$tmp/run.out" 2>"$tmp/run.err" ||
 		complain "exit status $?"
 	[ ! -s "$tmp/run.err" ] || complain "on stderr: $(cat "$tmp/run.err")"
-	[ "$faults" = - ] || want "major faults" "$(value majflt)" "<=" "$faults"
+}
+
+# run DESCRIPTION FAULTS ENVIRONMENT WORKLOAD...: FAULTS is the limit, - for none.  On a
+# machine that is busy with other things the helper may come too late; not three times.
+run()
+{
+	name="$where: $1"
+	faults=$2
+	environment=$3
+	shift 3
+	for try in 1 2 3; do
+		attempt "$environment" "$@"
+		[ "$faults" != - ] || return
+		[ "$(value majflt)" -gt "$faults" ] || return
+		echo "# $name: try $try took $(value majflt) major faults"
+	done
+	complain "major faults: more than $faults, three times"
 }
 
 # whole ...: the same, and it reads all of the file once.
