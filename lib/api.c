@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "copy.h"
 #include "helper.h"
+#include "repeat.h"
+#include "request.h"
 #include "runtime.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -69,46 +71,6 @@ static int ask_here(struct wn_state *st, struct wn_file *f, int fd, uint64_t fro
 	return 0;
 }
 
-static bool enqueue(struct wn_state *st, uint16_t file, uint64_t from, uint64_t to)
-{
-	if (!wn_helper_expected(st))
-		return false;
-	for (int i = 0; i < WN_REQUESTS; i++) {
-		struct wn_request *r = &st->request[i];
-
-		if (!wn_swap32(&r->phase, WN_REQUEST_FREE, WN_REQUEST_FILLING))
-			continue;
-		r->thread = (uint32_t)wn_sys->gettid();
-		r->file = file;
-		r->from = from;
-		r->to = to;
-		r->ticket = wn_add(&st->tickets, 1);
-		wn_store_release(&r->phase, WN_REQUEST_READY);
-		wn_helper_kick(st);
-		return true;
-	}
-	return false;
-}
-
-static uint16_t hold_file(struct wn_state *st, const struct stat *file, int fd)
-{
-	uint16_t slot = WN_NO_FILE;
-
-	if (wn_track_lock(wn_rt.track, &st->lock)) {
-		slot = wn_file_take(&wn_rt.track->files, file, fd);
-		wn_track_unlock(&st->lock);
-	}
-	return slot;
-}
-
-static void let_go(struct wn_state *st, uint16_t slot)
-{
-	if (wn_track_lock(wn_rt.track, &st->lock)) {
-		wn_file_drop(&wn_rt.track->files, slot);
-		wn_track_unlock(&st->lock);
-	}
-}
-
 static int prefetch_one(struct wn_state *st, const struct stat *file, int fd, off_t offset,
 			off_t length)
 {
@@ -120,17 +82,17 @@ static int prefetch_one(struct wn_state *st, const struct stat *file, int fd, of
 
 	if (from >= to || wn_mode() == WN_MODE_OBSERVE)
 		return 0;
-	slot = hold_file(st, file, fd);
+	slot = wn_request_hold(st, file, fd);
 	if (slot == WN_NO_FILE)
 		return ask_here(st, &none, fd, from, to);
 	if (wn_load(&wn_rt.track->files.slot[slot].useless)) {
-		let_go(st, slot);
+		wn_request_let_go(st, slot);
 		return -EOPNOTSUPP;
 	}
-	if (enqueue(st, slot, from, to))
+	if (wn_request(st, slot, from, to))
 		return 0;
 	r = ask_here(st, &wn_rt.track->files.slot[slot], fd, from, to);
-	let_go(st, slot);
+	wn_request_let_go(st, slot);
 	return r;
 }
 
@@ -175,9 +137,9 @@ EXPORT int willneed_prefetch_addr(const void *addr, size_t length)
 	    wn_track_lock(wn_rt.track, &st->lock)) {
 		wn_file_ref(&wn_rt.track->files, m.file);
 		wn_track_unlock(&st->lock);
-		if (enqueue(st, m.file, m.offset + (from - m.start), m.offset + (to - m.start)))
+		if (wn_request(st, m.file, m.offset + (from - m.start), m.offset + (to - m.start)))
 			return 0;
-		let_go(st, m.file);
+		wn_request_let_go(st, m.file);
 	}
 	for (uint64_t n; from < to; from += n) {
 		n = wn_min(128 * 1024, wn_round_up(to - from, page));
@@ -294,6 +256,7 @@ EXPORT int willneed_stats(struct willneed_stats *out, size_t size)
 
 	if (!out || !size)
 		return -EINVAL;
+	wn_repeat_settle();
 	for (size_t i = 0; i < size / sizeof(*to); i++)
 		to[i] = from && i < sizeof(*out) / sizeof(*to) ? wn_load(&from[i]) : 0;
 	return 0;

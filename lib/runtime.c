@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "helper.h"
 #include "log.h"
+#include "repeat.h"
 
 /* The helper's frames are small; its stack holds a few kilobytes of text at most. */
 #define HELPER_STACK (48u * 1024)
@@ -79,6 +80,7 @@ __attribute__((destructor)) static void dying(void)
 	fd = wn_log_open(path);
 	if (fd < 0)
 		return;
+	wn_repeat_settle();
 	wn_stats_print(st ? &st->stats : &none, fd);
 	wn_sys->close(fd);
 }

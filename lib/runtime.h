@@ -21,7 +21,13 @@
 #include "stream.h"
 #include "track/mapping.h"
 
-enum { WN_REQUESTS = 64 };
+enum { WN_REQUESTS = 64, WN_TALLIES = 16 };
+
+/* Counters that many threads add to at a time; see repeat.c. */
+struct wn_tally {
+	_Alignas(64) uint64_t calls;
+	uint64_t answered;
+};
 
 /* A range that the API asked for, on its way to the helper. */
 struct wn_request {
@@ -48,6 +54,8 @@ struct wn_state {
 	uint64_t progress;     /* bytes that cold readers have reported */
 	uint64_t wake_at;      /* at which progress the helper wants to be woken */
 	uint64_t tickets;
+	uint32_t ticked; /* in cycles: when a thread of the program last looked at the clock */
+	struct wn_tally tally[WN_TALLIES];
 	struct wn_request request[WN_REQUESTS];
 	struct wn_track_lock lock;
 	struct willneed_stats stats;

@@ -199,6 +199,22 @@ static int do_madvise(uint64_t addr, uint64_t length, int advice)
 	return (int)note(FAKE_MADVISE, -1, addr, length, -ENOMEM);
 }
 
+static int do_cachestat(int fd, uint64_t offset, uint64_t length, struct wn_cachestat *out)
+{
+	struct fake_open *o = opened(fd);
+	const struct fake_file *f;
+
+	if (fails(FAKE_CACHESTAT))
+		return -fake.fail.error;
+	if (!o)
+		return -EBADF;
+	f = &fake_files[o->file1 - 1];
+	memset(out, 0, sizeof(*out));
+	for (uint64_t at = offset; at < offset + length && at < f->size; at += wn_page_size())
+		out->cached += f->page && f->page[at / wn_page_size()] != FAKE_MISSING;
+	return 0;
+}
+
 static int do_fstat(int fd, struct stat *out)
 {
 	struct fake_open *o = opened(fd);
@@ -214,6 +230,7 @@ static int do_fstat(int fd, struct stat *out)
 	out->st_ino = f->ino;
 	out->st_size = (off_t)f->size;
 	out->st_mode = f->mode;
+	out->st_ctim.tv_sec = (time_t)f->changed;
 	return 0;
 }
 
@@ -284,6 +301,7 @@ const struct wn_sys fake_sys = {
 	.preadv2 = do_preadv2,
 	.fadvise = do_fadvise,
 	.madvise = do_madvise,
+	.cachestat = do_cachestat,
 	.fstat = do_fstat,
 	.fstatfs = do_fstatfs,
 	.fcntl_getfl = do_getfl,
