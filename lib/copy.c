@@ -200,6 +200,7 @@ static bool not_worth_a_look(struct job *j)
 
 static void copy_watched(struct job *j)
 {
+	wn_tick(j->st);
 	wn_count(&j->st->stats, copies, 1);
 	wn_count(&j->st->stats, copy_bytes, j->n);
 	if (!asked_from(j, 0, wn_min(j->n, PIECE))) {

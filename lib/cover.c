@@ -103,10 +103,11 @@ static uint64_t mask_of(uint64_t first, uint64_t count)
 	return bits << (first % 64);
 }
 
-void wn_cover_mark(struct wn_cover *c, struct wn_cover_file f, uint64_t from, uint64_t to)
+bool wn_cover_mark(struct wn_cover *c, struct wn_cover_file f, uint64_t from, uint64_t to)
 {
 	uint64_t page = from / wn_page_size();
 	uint64_t end = from < to ? wn_round_up(to, wn_page_size()) / wn_page_size() : 0;
+	uint64_t news = 0;
 
 	while (page < end) {
 		struct wn_cover_slot *s = lookup_or_recycle(c, key_of(f, page));
@@ -114,11 +115,13 @@ void wn_cover_mark(struct wn_cover *c, struct wn_cover_file f, uint64_t from, ui
 		wn_store(&s->stamp, wn_load(&c->now));
 		do {
 			uint64_t *word = &s->bits[page % SLOT_PAGES / 64];
+			uint64_t mask = mask_of(page, end - page);
 
-			__atomic_fetch_or(word, mask_of(page, end - page), __ATOMIC_RELAXED);
+			news |= mask & ~__atomic_fetch_or(word, mask, __ATOMIC_RELAXED);
 			page = wn_round_down(page, 64) + 64;
 		} while (page < end && page % SLOT_PAGES);
 	}
+	return news;
 }
 
 uint32_t wn_cover_age(const struct wn_cover *c, struct wn_cover_file f, uint64_t from,

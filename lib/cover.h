@@ -9,6 +9,7 @@
 #ifndef WN_COVER_H
 #define WN_COVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { WN_COVER_SLOTS = 4096, WN_COVER_WORDS = 4 };
@@ -33,7 +34,8 @@ struct wn_cover_file {
 
 void wn_cover_tick(struct wn_cover *c, uint64_t now_ns);
 void wn_cover_clear(struct wn_cover *c);
-void wn_cover_mark(struct wn_cover *c, struct wn_cover_file f, uint64_t from, uint64_t to);
+/* True when some of it was not marked before: of two threads at it, only one hears that. */
+bool wn_cover_mark(struct wn_cover *c, struct wn_cover_file f, uint64_t from, uint64_t to);
 /*
  * Since how many ticks (milliseconds, about) anything of this range has been known, also
  * what is too old to count as asked for; WN_COVER_NEVER where nothing is known of a part.

@@ -263,6 +263,5 @@ void wn_loop_end(struct wn_loop *l)
 		if (l->st->streams.slot[i].live)
 			retired(l, (int)i);
 	wn_engine_close_files(&l->k, &l->st->streams, true);
-	wn_cover_clear(&l->st->cover);
 	settle_accounts(l);
 }

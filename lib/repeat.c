@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 
-#include "base/arch.h"
 #include "base/arena.h"
 #include "base/sys.h"
 #include "request.h"
@@ -11,8 +10,6 @@
 
 /* What one call of advice reads, until the helper has read what the device takes. */
 #define CHUNK (128u * 1024)
-/* The clock is looked at when so many cycles have passed: less than the cover's tick. */
-#define CYCLES_BITS 20
 /* About a second. */
 #define OLD_TICKS 1024
 
@@ -37,16 +34,6 @@ void wn_repeat_settle(void)
 		wn_count(&st->stats, advice_answered,
 			 __atomic_exchange_n(&t->answered, 0, __ATOMIC_RELAXED));
 	}
-}
-
-static void tick(struct wn_state *st)
-{
-	uint32_t now = (uint32_t)(wn_cycles() >> CYCLES_BITS);
-
-	if (wn_load(&st->ticked) == now)
-		return;
-	wn_store(&st->ticked, now);
-	wn_cover_tick(&st->cover, wn_sys->now_ns());
 }
 
 static bool wanted(void)
@@ -148,14 +135,23 @@ static void look_again(const struct wn_repeat *r, uint64_t size)
 		wn_cover_forget(c, r->id, from, to);
 }
 
-/* What the kernel will read of the range that it is now told; others need not ask too. */
-static void tell(struct wn_repeat *r, uint64_t from, uint64_t to)
+/*
+ * What the kernel will read of the range that it is now told; others need not ask too.
+ * False: another thread tells it this very moment.
+ */
+static bool tell(struct wn_repeat *r, uint64_t from, uint64_t to)
 {
 	uint64_t chunk = wn_load(&wn_rt.track->files.slot[r->id.file].chunk);
 	uint64_t first = wn_round_down(from, wn_page_size());
 
 	r->taken = wn_min(to, first + (chunk ? chunk : CHUNK));
-	wn_cover_mark(&r->st->cover, r->id, from, r->taken);
+	return wn_cover_mark(&r->st->cover, r->id, from, r->taken);
+}
+
+static bool answer(const struct wn_repeat *r)
+{
+	wn_add(&tally(r->st)->answered, 1);
+	return true;
 }
 
 bool wn_repeat_file(struct wn_repeat *r, int fd, enum wn_repeat_need need, off_t *offset,
@@ -166,7 +162,7 @@ bool wn_repeat_file(struct wn_repeat *r, int fd, enum wn_repeat_need need, off_t
 	r->st = NULL;
 	if (!wanted() || *offset < 0 || *length < 0 || wn_wake_up(&r->st) < 0)
 		return false;
-	tick(r->st);
+	wn_tick(r->st);
 	wn_add(&tally(r->st)->calls, 1);
 	if (!identify(r->st, fd, &r->id, &size)) {
 		r->st = NULL;
@@ -181,19 +177,15 @@ bool wn_repeat_file(struct wn_repeat *r, int fd, enum wn_repeat_need need, off_t
 		return false;
 	}
 	look_again(r, size);
-	if (wn_cover_missing(&r->st->cover, r->id, from, to) == to - from) {
-		tell(r, from, to);
+	/* Nothing is known of it: the kernel judges the descriptor as well. */
+	if (wn_cover_missing(&r->st->cover, r->id, from, to) == to - from && tell(r, from, to))
 		return false;
-	}
 	if (would_fail(fd, need)) {
 		r->st = NULL;
 		return false;
 	}
-	if (trim(r, &from, &to)) {
-		wn_add(&tally(r->st)->answered, 1);
-		return true;
-	}
-	tell(r, from, to);
+	if (trim(r, &from, &to) || !tell(r, from, to))
+		return answer(r);
 	*offset = (off_t)from;
 	*length = (off_t)(to - from);
 	return false;
@@ -212,17 +204,14 @@ bool wn_repeat_memory(struct wn_repeat *r, void **addr, size_t *length)
 		r->st = NULL;
 		return false;
 	}
-	tick(r->st);
+	wn_tick(r->st);
 	wn_add(&tally(r->st)->calls, 1);
 	r->id.file = m.file;
 	r->id.serial = wn_load(&wn_rt.track->files.slot[m.file].serial);
 	r->from = from = m.offset + (at - m.start);
 	r->to = to = from + *length;
-	if (trim(r, &from, &to)) {
-		wn_add(&tally(r->st)->answered, 1);
-		return true;
-	}
-	tell(r, from, to);
+	if (trim(r, &from, &to) || !tell(r, from, to))
+		return answer(r);
 	*addr = (char *)*addr + (from - r->from);
 	*length = to - from;
 	return false;

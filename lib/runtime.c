@@ -142,6 +142,17 @@ struct wn_kernel wn_kernel_of(struct wn_state *st)
 	};
 }
 
+void wn_tick(struct wn_state *st)
+{
+	/* About a millisecond: less than the cover's tick matters to nobody. */
+	uint32_t now = (uint32_t)(wn_cycles() >> 20);
+
+	if (wn_load(&st->ticked) == now)
+		return;
+	wn_store(&st->ticked, now);
+	wn_cover_tick(&st->cover, wn_sys->now_ns());
+}
+
 void wn_released(struct wn_state *st)
 {
 	wn_store(&st->released, 1);

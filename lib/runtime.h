@@ -109,6 +109,9 @@ WN_SHARED void wn_sleep_for_good(void);
 
 struct wn_kernel wn_kernel_of(struct wn_state *st);
 
+/* Tells the cover the time, when a thread of the program is about to believe it; cheap. */
+void wn_tick(struct wn_state *st);
+
 /* A file lost its last user: whoever holds it open is told. */
 void wn_released(struct wn_state *st);
 
