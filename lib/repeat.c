@@ -113,25 +113,37 @@ static bool trim(const struct wn_repeat *r, uint64_t *from, uint64_t *to)
 	return *from >= *to;
 }
 
+/* Are all pages of a range cached?  Also false where the kernel does not tell. */
+static bool is_cached(int fd, uint64_t from, uint64_t to)
+{
+	struct wn_cachestat found;
+
+	return wn_sys->cachestat(fd, from, to - from, &found) >= 0 &&
+	       found.cached * wn_page_size() >= to - from;
+}
+
 /*
  * What was asked for a while ago may have been evicted: once in a while we look whether it
- * is there, and then all of it counts as asked for now, or none of it.  Where the kernel
- * does not tell, the cover's own idea of age is all there is.
+ * is there, and then it counts as asked for now, or not any more.  Where the kernel does
+ * not tell, the cover's own idea of age is all there is.
  */
 static void look_again(const struct wn_repeat *r, uint64_t size)
 {
 	struct wn_cover *c = &r->st->cover;
-	uint64_t from = wn_round_down(r->from, WN_COVER_REACH);
-	uint64_t to = wn_min(wn_round_up(r->to, WN_COVER_REACH), size);
-	uint32_t age = wn_cover_age(c, r->id, r->from, r->to);
+	uint64_t page = wn_page_size();
+	uint64_t from = wn_round_down(r->from, page), to = wn_min(wn_round_up(r->to, page), size);
+	uint64_t first = wn_round_down(from, WN_COVER_REACH);
+	uint64_t last = wn_min(wn_round_up(to, WN_COVER_REACH), size);
+	uint32_t age = wn_cover_age(c, r->id, from, to);
 	struct wn_cachestat found;
 
-	if (age < OLD_TICKS || age == WN_COVER_NEVER ||
-	    wn_sys->cachestat(r->fd, from, to - from, &found) < 0)
+	if (age < OLD_TICKS || age == WN_COVER_NEVER)
 		return;
-	if (found.cached * wn_page_size() >= to - from)
-		wn_cover_mark(c, r->id, from, to);
-	else
+	/* For all that shares the slots' age; but its end may not have been asked for yet. */
+	if (is_cached(r->fd, first, last))
+		wn_cover_mark(c, r->id, first, last);
+	else if (wn_sys->cachestat(r->fd, from, to - from, &found) >= 0 &&
+		 found.cached * page < to - from)
 		wn_cover_forget(c, r->id, from, to);
 }
 

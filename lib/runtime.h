@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "cover.h"
+#include "drop.h"
 #include "engine.h"
 #include "options.h"
 #include "policy.h"
@@ -61,6 +62,7 @@ struct wn_state {
 	struct willneed_stats stats;
 	struct wn_ring ring;
 	struct wn_cover cover;
+	struct wn_drops drops;
 	/* The helper's own. */
 	struct wn_streams streams;
 	struct wn_engine engine;

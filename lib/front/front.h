@@ -15,6 +15,7 @@
 #ifndef WN_FRONT_H
 #define WN_FRONT_H
 
+#include <fcntl.h>
 #include <grp.h>
 #include <stddef.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 struct wn_front {

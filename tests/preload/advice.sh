@@ -30,7 +30,8 @@ if have strace; then
 	strace -f -qq -e trace=readahead -o "$tmp/trace" \
 		env LD_PRELOAD="$WN_PRELOAD" "$tmp/advice" threads "$big" >"$tmp/check.out" 2>&1
 	result $? "under strace" "$tmp/check.out"
-	at_most "readahead() calls in the trace" "$(grep -c 'readahead(' "$tmp/trace")" 376
+	# Until the helper, slow as it is here, has told what the device takes, more pass.
+	at_most "readahead() calls in the trace" "$(grep -c 'readahead(' "$tmp/trace")" 440
 else
 	skip "readahead() calls in the trace" "no strace"
 fi

@@ -170,6 +170,11 @@ static int do_fadvise(int fd, off_t offset, off_t length, int advice)
 		o->sequential = true;
 		return 0;
 	}
+	if (advice == POSIX_FADV_DONTNEED) {
+		fake_evict(o->file1 - 1, (uint64_t)offset, (uint64_t)(offset + length));
+		return (int)note(FAKE_FADVISE, o->file1 - 1, (uint64_t)offset,
+				 (uint64_t)length, 0);
+	}
 	/* No length means "to the end": nobody of ours ever means that. */
 	fake.foul += advice != POSIX_FADV_WILLNEED || length <= 0 || offset < 0;
 	if (fake.on_advice)

@@ -186,7 +186,8 @@ TEST(what_is_old_is_looked_at)
 	assert_int_equal(fake.count[FAKE_CACHESTAT], 6);
 	later(2);
 	fake_evict(kit.file, 512 * KIB, 513 * KIB);
-	assert_false(ask(KIT_FD, 0, CHUNK));
+	assert_true(ask(KIT_FD, 0, CHUNK));
+	assert_false(ask(KIT_FD, 448 * KIB, CHUNK));
 	assert_int_equal(length, CHUNK);
 }
 
