@@ -115,8 +115,12 @@ static void drop_piece(struct wn_state *st, struct wn_drop_stream *s, int fd, ui
 	struct wn_cachestat found;
 
 	s->gone &= ~bit(piece);
-	if (!(s->cold & bit(piece)) || !stat_piece(fd, piece, &found) || found.dirty ||
-	    found.writeback)
+	/*
+	 * Not there, although it has just been read: evicted, or a file system that keeps its
+	 * pages in another file, as overlayfs does, so that nothing is known about them.
+	 */
+	if (!(s->cold & bit(piece)) || !stat_piece(fd, piece, &found) || !found.cached ||
+	    found.dirty || found.writeback)
 		return;
 	wn_sys->fadvise(fd, (off_t)(piece << PIECE_BITS), (off_t)PIECE, POSIX_FADV_DONTNEED);
 	wn_count(&st->stats, drop_calls, 1);

@@ -42,6 +42,24 @@ else
 	skip "uncached reads" "$(head -n 1 "$tmp/probe.out")"
 fi
 
+# The pages of an overlay are another file's: nothing is known of them, nothing dropped.
+layers=$scratch/overlay
+mkdir -p "$layers/low" "$layers/up" "$layers/work" "$layers/all"
+ln "$big" "$layers/low/big"
+if is_root && mount -t overlay -o \
+	"lowerdir=$layers/low,upperdir=$layers/up,workdir=$layers/work" none "$layers/all" \
+	2>"$tmp/mount.log"; then
+	mounts="$layers/all $mounts"
+	chill "$big"
+	dd if="$big" of=/dev/null bs=1M count=8 skip=40 status=none
+	before=$(resident "$big")
+	check "overlay: data" with "$tmp/uncached" threads "$layers/all/big"
+	at_least "overlay: what was cached stays" "$(resident "$big")" "$before"
+	check "overlay: a write" with "$tmp/uncached" write "$layers/all/big"
+else
+	skip "overlay: data" "not root, or no overlay: $(cat "$tmp/mount.log" 2>/dev/null)"
+fi
+
 # Where the flag is not supported, the call works all the same.
 if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ]; then
 	shm=$(mktemp -d /dev/shm/willneed.XXXXXX)
