@@ -9,8 +9,8 @@
  *
  * Thread safety: every function may be called from any thread at any time; calls for the
  * same range may overlap.  Signal safety: all of them are async-signal-safe, except
- * willneed_set(), willneed_wait() and willneed_map().  After fork() a child has an engine of its own,
- * which starts empty.  off_t must be 64 bits wide (compile with -D_FILE_OFFSET_BITS=64
+ * willneed_set(), willneed_wait() and willneed_map().  After fork() a child has an engine
+ * of its own, which starts empty.  off_t must be 64 bits wide (compile with -D_FILE_OFFSET_BITS=64
  * where that is not the default).
  */
 #ifndef WILLNEED_H
@@ -47,19 +47,22 @@ struct willneed_stats {
  * When the helper's queue is full the calling thread submits the request itself.
  * Errors: -EBADF (not open for reading), -ESPIPE (not a regular file), -EINVAL (negative
  * offset or length, or a sum beyond the largest off_t), -EOPNOTSUPP (a file system where
- * prefetching is of no use), -ECANCELED (the engine is off in this process).
+ * prefetching is of no use), -ENOSPC (more files are in use than are tracked), -ENOMEM
+ * (no memory for the engine's tables), -ECANCELED (the engine is off in this process).
  */
 int willneed_prefetch(int fd, off_t offset, off_t length);
 
 /*
  * The same for count ranges that will be read in the order given ("my next ranges").
- * All ranges are checked before the first is accepted.  Errors: as above.
+ * All ranges are checked before the first is accepted.  ranges must not be NULL unless
+ * count is 0.  Errors: as above.
  */
 int willneed_prefetchv(int fd, const struct willneed_range *ranges, size_t count);
 
 /*
  * Ask for the pages behind [addr, addr + length) of a file mapping.  The memory is never
- * touched.  Errors: -ENOMEM (nothing is mapped there), -EINVAL, -ECANCELED.
+ * touched.  Errors: -ENOMEM (nothing is mapped there, or no memory for the engine's
+ * tables), -EINVAL, -ECANCELED.
  */
 int willneed_prefetch_addr(const void *addr, size_t length);
 
@@ -76,8 +79,8 @@ int willneed_wait(int fd, off_t offset, off_t length, int timeout_ms);
  * Watch a mapping of a regular file, made with mmap(NULL, length, ..., fd, offset) and
  * returned at addr, so that willneed_memcpy() out of it is helped.  Under the preload
  * library every such mapping is watched already.  Errors: -EINVAL (unaligned, empty or
- * wrapping range), -EBADF, -ESPIPE, -EOPNOTSUPP, -ENOSPC (the table is full),
- * -ECANCELED.
+ * wrapping range), -EBADF, -ESPIPE, -EOPNOTSUPP (as above, or smaller than the setting
+ * min_map), -ENOSPC (the table is full), -ENOMEM (no memory for it), -ECANCELED.
  */
 int willneed_map(const void *addr, size_t length, int fd, off_t offset);
 
@@ -93,8 +96,8 @@ void *willneed_memcpy(void *dst, const void *src, size_t n);
 /*
  * Change a setting while the program runs; names and values are those of the environment
  * variables, without the prefix and in lower case ("log", "mode", ...; see
- * libwillneed(7)).  Errors: -ENOENT (no such setting), -EINVAL (bad value), -EBUSY (a
- * setting that only the environment can choose).
+ * libwillneed(7)).  Neither may be NULL.  Errors: -ENOENT (no such setting), -EINVAL (bad
+ * value), -EBUSY (a setting that only the environment can choose).
  */
 int willneed_set(const char *name, const char *value);
 

@@ -6,9 +6,12 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "track/file.h"
 
 #define LIFE_TICKS 8192u /* between eight and nine seconds */
 #define WAYS 4u
+
+_Static_assert(WN_FILES <= 256, "the key has room for eight bits");
 #define SLOT_PAGES (64u * WN_COVER_WORDS)
 /* Up to here slots are looked up one by one; beyond, all are passed through. */
 #define FEW_SLOTS 64u

@@ -2,8 +2,8 @@
 /*
  * cover.h - what has been asked of the kernel a moment ago, page by page.
  * Calls base only.  Lock-free from any thread; of fixed size, so it forgets the oldest.
- * Promise: a page is only ever reported as asked for if somebody marked it within the
- * last few seconds (as wn_cover_tick() was told the time), unless two threads recycle the
+ * Promise: a page is only ever reported as asked for if somebody marked it, and a page
+ * near it within the last few seconds (as wn_cover_tick() was told the time), unless two threads recycle the
  * same slot at the same instant: then a hint is wrong, which costs speed only.
  */
 #ifndef WN_COVER_H

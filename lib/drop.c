@@ -222,7 +222,7 @@ static void confirm(struct wn_drop_stream *s, int fd)
 
 bool wn_drop_wanted(void)
 {
-	return !wn_load(&wn_rt.dormant) && wn_mode() == WN_MODE_ON &&
+	return !wn_load(&wn_rt.dormant) && wn_may_ask() &&
 	       wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) != WN_DROP_OFF;
 }
 

@@ -49,14 +49,14 @@ struct wn_drops {
 };
 
 /* Does the setting allow that a flag is taken away at all? */
-WN_SHARED bool wn_drop_wanted(void);
+bool wn_drop_wanted(void);
 
 /*
  * An uncached read is about to be made: true when it should be made without the flag.
  * *stream is for wn_drop_read(), and may be NULL.
  */
-WN_SHARED bool wn_drop_plain(int fd, off_t offset, struct wn_drop_stream **stream);
+bool wn_drop_plain(int fd, off_t offset, struct wn_drop_stream **stream);
 /* It has returned this much. */
-WN_SHARED void wn_drop_read(struct wn_drop_stream *s, int fd, off_t offset, size_t got);
+void wn_drop_read(struct wn_drop_stream *s, int fd, off_t offset, size_t got);
 
 #endif

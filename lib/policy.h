@@ -17,6 +17,7 @@
 
 struct wn_policy {
 	uint64_t budget;     /* bytes ahead, all streams together */
+	uint64_t memory;     /* what free memory alone would allow */
 	uint64_t checked_ns; /* when the headroom was last looked at; 0: never */
 };
 
@@ -25,11 +26,23 @@ void wn_policy_refresh(struct wn_policy *p, const struct wn_options *o, uint64_t
 		       uint64_t (*headroom)(void));
 
 struct wn_bounds {
-	uint64_t unit;	    /* what the engine likes to ask for at a time */
+	uint64_t unit;	    /* what is asked for at a time; see wn_policy_unit() */
 	uint64_t file_size;
 	uint64_t ahead;	    /* of all streams, this one included */
 	uint32_t streams;   /* that share the budget, this one included */
 };
+
+/*
+ * What to ask for at a time, where the engine would like `unit`: that, unless it is too
+ * much for the stream's fair share of the budget.
+ */
+uint64_t wn_policy_unit(const struct wn_policy *p, uint64_t unit, uint32_t streams);
+
+/*
+ * So little memory for so many streams that what is read ahead is likely to be evicted
+ * before it is used: then the kernel is left alone with it.
+ */
+bool wn_policy_tight(const struct wn_policy *p, uint32_t streams);
 
 /* The next order for this stream; false when there is nothing to ask for now. */
 bool wn_policy_order(const struct wn_policy *p, const struct wn_options *o,

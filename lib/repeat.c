@@ -38,7 +38,7 @@ void wn_repeat_settle(void)
 
 static bool wanted(void)
 {
-	return !wn_load(&wn_rt.dormant) && wn_mode() == WN_MODE_ON &&
+	return !wn_load(&wn_rt.dormant) && wn_may_ask() &&
 	       wn_load(&wn_rt.options.value[WN_OPT_ADVICE]) != WN_ADVICE_PASS;
 }
 
@@ -53,7 +53,8 @@ static uint16_t introduce(struct wn_state *st, const struct stat *file, int fd)
 	for (int i = 0; i < WN_FILES && !wn_load(&t->slot[slot].chunk); i++)
 		if (wn_load(&t->slot[i].dev) == file->st_dev)
 			wn_store(&t->slot[slot].chunk, wn_load(&t->slot[i].chunk));
-	wn_request_let_go(st, slot);
+	/* Nobody has it open for our sake: nothing is waited for. */
+	wn_track_drop(wn_rt.track, &st->lock, slot);
 	return slot;
 }
 
@@ -252,7 +253,7 @@ static void complete(const struct wn_repeat *r)
 	}
 	wn_track_unlock(&r->st->lock);
 	if (held && !wn_request(r->st, r->id.file, r->taken, to))
-		wn_request_let_go(r->st, r->id.file);
+		wn_track_drop(t, &r->st->lock, r->id.file);
 }
 
 void wn_repeat_told(const struct wn_repeat *r, bool success)

@@ -35,14 +35,14 @@ enum wn_repeat_need { WN_ANY_OPEN_FILE, WN_READABLE_FILE };
  * change nothing, and is not to be made.  False: it is to be made, with offset and length
  * as they are now; then wn_repeat_told() is to hear whether it succeeded.
  */
-WN_SHARED bool wn_repeat_file(struct wn_repeat *r, int fd, enum wn_repeat_need need,
+bool wn_repeat_file(struct wn_repeat *r, int fd, enum wn_repeat_need need,
 			      off_t *offset, off_t *length);
-WN_SHARED bool wn_repeat_memory(struct wn_repeat *r, void **addr, size_t *length);
-WN_SHARED void wn_repeat_told(const struct wn_repeat *r, bool success);
+bool wn_repeat_memory(struct wn_repeat *r, void **addr, size_t *length);
+void wn_repeat_told(const struct wn_repeat *r, bool success);
 
 /* The program gave up a range of the page cache; length 0: to the end of the file. */
-WN_SHARED void wn_repeat_forget_file(int fd, off_t offset, off_t length);
-WN_SHARED void wn_repeat_forget_memory(const void *addr, size_t length);
+void wn_repeat_forget_file(int fd, off_t offset, off_t length);
+void wn_repeat_forget_memory(const void *addr, size_t length);
 
 /* Adds what is counted apart, thread by thread, to the counters. */
 void wn_repeat_settle(void);

@@ -20,8 +20,9 @@ bool wn_request(struct wn_state *st, uint16_t file, uint64_t from, uint64_t to)
 		r->to = to;
 		r->ticket = wn_add(&st->tickets, 1);
 		wn_store_release(&r->phase, WN_REQUEST_READY);
-		wn_helper_kick(st);
-		return true;
+		/* Nobody will come for it, unless somebody is just taking it. */
+		return wn_helper_kick(st) ||
+		       !wn_swap32(&r->phase, WN_REQUEST_READY, WN_REQUEST_FREE);
 	}
 	return false;
 }
@@ -39,8 +40,6 @@ uint16_t wn_request_hold(struct wn_state *st, const struct stat *file, int fd)
 
 void wn_request_let_go(struct wn_state *st, uint16_t slot)
 {
-	if (wn_track_lock(wn_rt.track, &st->lock)) {
-		wn_file_drop(&wn_rt.track->files, slot);
-		wn_track_unlock(&st->lock);
-	}
+	wn_track_drop(wn_rt.track, &st->lock, slot);
+	wn_released(st);
 }

@@ -9,7 +9,7 @@
 
 enum {
 	KEY_JSON = 0x100, KEY_ONLY, KEY_READ_AHEAD, KEY_SIZE, KEY_RUNS, KEY_DIR,
-	KEY_QUICK, KEY_KEEP, KEY_VERIFY, KEY_FILE, KEY_LIST,
+	KEY_QUICK, KEY_KEEP, KEY_VERIFY, KEY_FILE, KEY_LIST, KEY_IGNORE_OUTPUT,
 };
 
 static const struct argp_option bench_options[] = {
@@ -28,6 +28,8 @@ static const struct argp_option bench_options[] = {
 	  "Sum up all data that was read, not samples of it; times mean less then", 0 },
 	{ "file", KEY_FILE, "FILE", 0,
 	  "With COMMAND: a file that it reads, to be made cold; repeatable", 0 },
+	{ "ignore-output", KEY_IGNORE_OUTPUT, NULL, 0,
+	  "With COMMAND: what it prints may differ from run to run", 0 },
 	{ 0 },
 };
 
@@ -107,6 +109,9 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state)
 	case KEY_VERIFY:
 		args->verify = true;
 		break;
+	case KEY_IGNORE_OUTPUT:
+		args->ignore_output = true;
+		break;
 	case KEY_FILE:
 		if (args->nfiles == FILES_MAX)
 			usage("--file", arg);
@@ -129,9 +134,10 @@ static const struct argp bench_argp = {
 	.doc = "Run access patterns bare, with willneed, and the same bytes in the "
 	       "cheapest way (the limit), one after the other, each on a file proven "
 	       "cold, and show the medians.  With COMMAND: the same for a program of "
-	       "yours.\v"
-	       "The exit status is 1 if a run failed, returned other data than bare, or "
-	       "did not start cold.  A bar that is over does not change it.",
+	       "yours, which must print the same every time.\v"
+	       "The exit status is 1 if a run failed, returned other data (COMMAND: printed "
+	       "something else) than bare, or did not start cold.  A bar that is over does "
+	       "not change it.",
 };
 
 void bench_args_parse(struct bench_args *args, int argc, char **argv)

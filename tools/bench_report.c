@@ -157,7 +157,12 @@ void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
 		       verdicts[VERDICT_OVER]);
 	if (verdicts[VERDICT_MOOT])
 		printf(", %u say nothing here", verdicts[VERDICT_MOOT]);
-	puts(failed < count ? "; the data was the same in all runs shown" : "");
+	/* With a command there is one case, and what is compared is what it printed. */
+	if (failed == count || (outcomes[0]->c->command && b->ignore_output))
+		puts("");
+	else
+		printf("; the %s was the same in all runs shown\n",
+		       outcomes[0]->c->command ? "output" : "data");
 	if (reporting)
 		puts("note: free page reporting is active and cannot be switched off: "
 		     "free memory is given\n      back to the hypervisor, getting it "

@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <stddef.h>
 #include <string.h>
 #include <sched.h>
@@ -25,6 +26,9 @@
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+/* In libc, but in none of its headers. */
+int capset(cap_user_header_t header, const cap_user_data_t data);
 
 struct wn_front {
 	size_t copy_min; /* the gate: smaller copies go straight on; 0: not ready yet */
