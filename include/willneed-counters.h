@@ -28,3 +28,7 @@ WILLNEED_COUNTER(records_lost, "access records lost because the helper was behin
 WILLNEED_COUNTER(helper_starts, "helper threads started")
 WILLNEED_COUNTER(helper_cpu_us, "processor time of helper threads, in microseconds")
 WILLNEED_COUNTER(facility_failures, "optional kernel facilities found missing or failing")
+WILLNEED_COUNTER(advice_calls, "times that the program asked for pages itself, by advice or a readahead call")
+WILLNEED_COUNTER(advice_answered, "of these, times that needed no call, since all had been asked for a moment ago")
+WILLNEED_COUNTER(dropped_bytes, "bytes dropped from the page cache behind uncached reads")
+WILLNEED_COUNTER(drop_calls, "system calls made to drop them")

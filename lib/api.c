@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "copy.h"
 #include "helper.h"
+#include "repeat.h"
+#include "request.h"
 #include "runtime.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -85,45 +87,6 @@ static int ask_here(struct wn_state *st, uint16_t slot, int fd, uint64_t from, u
 	return 0;
 }
 
-static bool enqueue(struct wn_state *st, uint16_t file, uint64_t from, uint64_t to)
-{
-	if (!wn_helper_expected(st))
-		return false;
-	for (int i = 0; i < WN_REQUESTS; i++) {
-		struct wn_request *r = &st->request[i];
-
-		if (!wn_swap32(&r->phase, WN_REQUEST_FREE, WN_REQUEST_FILLING))
-			continue;
-		r->thread = (uint32_t)wn_sys->gettid();
-		r->file = file;
-		r->from = from;
-		r->to = to;
-		r->ticket = wn_add(&st->tickets, 1);
-		wn_store_release(&r->phase, WN_REQUEST_READY);
-		/* Nobody will come for it, unless somebody is just taking it. */
-		return wn_helper_kick(st) ||
-		       !wn_swap32(&r->phase, WN_REQUEST_READY, WN_REQUEST_FREE);
-	}
-	return false;
-}
-
-static uint16_t hold_file(struct wn_state *st, const struct stat *file, int fd)
-{
-	uint16_t slot = WN_NO_FILE;
-
-	if (wn_track_lock(wn_rt.track, &st->lock)) {
-		slot = wn_file_take(&wn_rt.track->files, file, fd);
-		wn_track_unlock(&st->lock);
-	}
-	return slot;
-}
-
-static void let_go(struct wn_state *st, uint16_t slot)
-{
-	wn_track_drop(wn_rt.track, &st->lock, slot);
-	wn_released(st);
-}
-
 /* The watched mapping that holds all of this, with a reference to its file. */
 static bool hold_mapping(struct wn_state *st, uint64_t from, uint64_t to, struct wn_map *m)
 {
@@ -148,17 +111,17 @@ static int prefetch_one(struct wn_state *st, const struct stat *file, int fd, of
 
 	if (from >= to || !wn_may_ask())
 		return 0;
-	slot = hold_file(st, file, fd);
+	slot = wn_request_hold(st, file, fd);
 	if (slot == WN_NO_FILE)
 		return -ENOSPC;
 	if (wn_load(&wn_rt.track->files.slot[slot].useless)) {
-		let_go(st, slot);
+		wn_request_let_go(st, slot);
 		return -EOPNOTSUPP;
 	}
-	if (enqueue(st, slot, from, to))
+	if (wn_request(st, slot, from, to))
 		return 0;
 	r = ask_here(st, slot, fd, from, to);
-	let_go(st, slot);
+	wn_request_let_go(st, slot);
 	return r;
 }
 
@@ -200,9 +163,9 @@ EXPORT int willneed_prefetch_addr(const void *addr, size_t length)
 		return 0;
 	/* A watched mapping has a file that the helper can work on. */
 	if (wn_helper_expected(st) && hold_mapping(st, from, to, &m)) {
-		if (enqueue(st, m.file, m.offset + (from - m.start), m.offset + (to - m.start)))
+		if (wn_request(st, m.file, m.offset + (from - m.start), m.offset + (to - m.start)))
 			return 0;
-		let_go(st, m.file);
+		wn_request_let_go(st, m.file);
 	}
 	for (uint64_t n; from < to; from += n) {
 		n = wn_min(CHUNK, wn_round_up(to - from, page));
@@ -321,6 +284,7 @@ EXPORT int willneed_stats(struct willneed_stats *out, size_t size)
 
 	if (!out || !size)
 		return -EINVAL;
+	wn_repeat_settle();
 	for (size_t i = 0; i < size / sizeof(*to); i++)
 		to[i] = from && i < sizeof(*out) / sizeof(*to) ? wn_load(&from[i]) : 0;
 	return 0;

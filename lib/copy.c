@@ -225,11 +225,22 @@ static bool not_worth_a_look(struct job *j)
 	return unasked % (1u << wn_min(heat, 5));
 }
 
+/* Has the beginning been asked for?  What is believed must not be too old. */
+static bool believe(struct job *j)
+{
+	size_t to = wn_min(j->n, PIECE);
+
+	if (!asked_from(j, 0, to))
+		return false;
+	wn_tick(j->st);
+	return asked_from(j, 0, to);
+}
+
 static void copy_watched(struct job *j)
 {
 	wn_count(&j->st->stats, copies, 1);
 	wn_count(&j->st->stats, copy_bytes, j->n);
-	if (!asked_from(j, 0, wn_min(j->n, PIECE))) {
+	if (!believe(j)) {
 		bool alone = kernel_serves_well(j);
 
 		if (not_worth_a_look(j))

@@ -13,6 +13,8 @@
 
 _Static_assert(WN_FILES <= 256, "the key has room for eight bits");
 #define SLOT_PAGES (64u * WN_COVER_WORDS)
+/* Up to here slots are looked up one by one; beyond, all are passed through. */
+#define FEW_SLOTS 64u
 
 static uint64_t key_of(struct wn_cover_file f, uint64_t page)
 {
@@ -26,20 +28,32 @@ static size_t bucket_of(uint64_t key)
 	return (size_t)((key * 0x9e3779b97f4a7c15u) >> 40) % (WN_COVER_SLOTS / WAYS) * WAYS;
 }
 
-static bool fresh(const struct wn_cover *c, const struct wn_cover_slot *s)
+/* Signed: a thread whose clock is a tick ahead may have written the stamp. */
+static int32_t age(const struct wn_cover *c, const struct wn_cover_slot *s)
 {
-	/* Signed: a thread whose clock is a tick ahead may have written the stamp. */
-	return (int32_t)(wn_load(&c->now) - wn_load(&s->stamp)) <= (int32_t)LIFE_TICKS;
+	return (int32_t)(wn_load(&c->now) - wn_load(&s->stamp));
 }
 
-static const struct wn_cover_slot *lookup(const struct wn_cover *c, uint64_t key)
+static bool fresh(const struct wn_cover *c, const struct wn_cover_slot *s)
+{
+	return age(c, s) <= (int32_t)LIFE_TICKS;
+}
+
+static const struct wn_cover_slot *lookup_any(const struct wn_cover *c, uint64_t key)
 {
 	const struct wn_cover_slot *s = &c->slot[bucket_of(key)];
 
 	for (unsigned i = 0; i < WAYS; i++)
 		if (wn_load_acquire(&s[i].key) == key)
-			return fresh(c, &s[i]) ? &s[i] : NULL;
+			return &s[i];
 	return NULL;
+}
+
+static const struct wn_cover_slot *lookup(const struct wn_cover *c, uint64_t key)
+{
+	const struct wn_cover_slot *s = lookup_any(c, key);
+
+	return s && fresh(c, s) ? s : NULL;
 }
 
 static struct wn_cover_slot *lookup_or_recycle(struct wn_cover *c, uint64_t key)
@@ -71,7 +85,11 @@ static struct wn_cover_slot *lookup_or_recycle(struct wn_cover *c, uint64_t key)
 
 void wn_cover_tick(struct wn_cover *c, uint64_t now_ns)
 {
-	wn_store(&c->now, (uint32_t)(now_ns >> 20));
+	uint32_t now = (uint32_t)(now_ns >> 20);
+
+	/* Read by all threads: written only when it has something new. */
+	if (wn_load(&c->now) != now)
+		wn_store(&c->now, now);
 }
 
 void wn_cover_clear(struct wn_cover *c)
@@ -88,10 +106,11 @@ static uint64_t mask_of(uint64_t first, uint64_t count)
 	return bits << (first % 64);
 }
 
-void wn_cover_mark(struct wn_cover *c, struct wn_cover_file f, uint64_t from, uint64_t to)
+bool wn_cover_mark(struct wn_cover *c, struct wn_cover_file f, uint64_t from, uint64_t to)
 {
 	uint64_t page = from / wn_page_size();
 	uint64_t end = from < to ? wn_round_up(to, wn_page_size()) / wn_page_size() : 0;
+	uint64_t news = 0;
 
 	while (page < end) {
 		struct wn_cover_slot *s = lookup_or_recycle(c, key_of(f, page));
@@ -99,10 +118,71 @@ void wn_cover_mark(struct wn_cover *c, struct wn_cover_file f, uint64_t from, ui
 		wn_store(&s->stamp, wn_load(&c->now));
 		do {
 			uint64_t *word = &s->bits[page % SLOT_PAGES / 64];
+			uint64_t mask = mask_of(page, end - page);
 
-			__atomic_fetch_or(word, mask_of(page, end - page), __ATOMIC_RELAXED);
+			news |= mask & ~__atomic_fetch_or(word, mask, __ATOMIC_RELAXED);
 			page = wn_round_down(page, 64) + 64;
 		} while (page < end && page % SLOT_PAGES);
+	}
+	return news;
+}
+
+uint32_t wn_cover_age(const struct wn_cover *c, struct wn_cover_file f, uint64_t from,
+		      uint64_t to)
+{
+	uint64_t page = from / wn_page_size();
+	uint64_t end = wn_round_up(to, wn_page_size()) / wn_page_size();
+	int32_t oldest = 0;
+
+	for (; page < end; page = wn_round_down(page, SLOT_PAGES) + SLOT_PAGES) {
+		const struct wn_cover_slot *s = lookup_any(c, key_of(f, page));
+
+		if (!s)
+			return WN_COVER_NEVER;
+		oldest = age(c, s) > oldest ? age(c, s) : oldest;
+	}
+	return (uint32_t)oldest;
+}
+
+/* Clears what a slot, which begins with the page `first`, has of [page, end). */
+static void clear(struct wn_cover_slot *s, uint64_t first, uint64_t page, uint64_t end)
+{
+	for (; page < end && page < first + SLOT_PAGES; page = wn_round_down(page, 64) + 64)
+		__atomic_fetch_and(&s->bits[page % SLOT_PAGES / 64], ~mask_of(page, end - page),
+				   __ATOMIC_RELAXED);
+}
+
+static void forget_everywhere(struct wn_cover *c, uint64_t name, uint64_t page, uint64_t end)
+{
+	for (size_t i = 0; i < WN_COVER_SLOTS; i++) {
+		struct wn_cover_slot *s = &c->slot[i];
+		uint64_t key = wn_load(&s->key);
+		uint64_t first = (key >> 24) * SLOT_PAGES;
+
+		if ((key & 0xffffff) == name && first < end && first + SLOT_PAGES > page)
+			clear(s, first, wn_max(first, page), end);
+	}
+}
+
+void wn_cover_forget(struct wn_cover *c, struct wn_cover_file f, uint64_t from, uint64_t to)
+{
+	uint64_t page = from / wn_page_size();
+	uint64_t end = wn_round_up(wn_min(to, INT64_MAX), wn_page_size()) / wn_page_size();
+
+	if (from >= to)
+		return;
+	if (end - page > FEW_SLOTS * SLOT_PAGES) {
+		forget_everywhere(c, key_of(f, 0), page, end);
+		return;
+	}
+	while (page < end) {
+		uint64_t first = wn_round_down(page, SLOT_PAGES), key = key_of(f, page);
+		struct wn_cover_slot *s = &c->slot[bucket_of(key)];
+
+		for (unsigned i = 0; i < WAYS; i++)
+			if (wn_load_acquire(&s[i].key) == key)
+				clear(&s[i], first, page, end);
+		page = first + SLOT_PAGES;
 	}
 }
 
@@ -130,18 +210,23 @@ uint64_t wn_cover_asked(const struct wn_cover *c, struct wn_cover_file f, uint64
 	return wn_above(wn_min(page * wn_page_size(), to), from);
 }
 
-void wn_cover_forget(struct wn_cover *c, struct wn_cover_file f, uint64_t from, uint64_t to)
+uint64_t wn_cover_missing(const struct wn_cover *c, struct wn_cover_file f, uint64_t from,
+			  uint64_t to)
 {
 	uint64_t page = from / wn_page_size();
 	uint64_t end = wn_round_up(to, wn_page_size()) / wn_page_size();
+	uint64_t first = page;
 
 	while (page < end) {
-		struct wn_cover_slot *s = (struct wn_cover_slot *)lookup(c, key_of(f, page));
-		uint64_t mask = mask_of(page, end - page);
+		const struct wn_cover_slot *s = lookup(c, key_of(f, page));
+		uint64_t word = s ? wn_load(&s->bits[page % SLOT_PAGES / 64]) : 0;
+		uint64_t set = word >> (page % 64);
 
-		if (s)
-			__atomic_fetch_and(&s->bits[page % SLOT_PAGES / 64], ~mask,
-					   __ATOMIC_RELAXED);
+		if (set) {
+			page += (unsigned)__builtin_ctzll(set);
+			break;
+		}
 		page = wn_round_down(page, 64) + 64;
 	}
+	return first == page ? 0 : wn_above(wn_min(page * wn_page_size(), to), from);
 }

@@ -288,7 +288,6 @@ void wn_loop_end(struct wn_loop *l)
 		if (l->st->streams.slot[i].live)
 			retired(l, (int)i);
 	wn_engine_close_files(&l->k, &l->st->streams, true);
-	wn_cover_clear(&l->st->cover);
 	wn_store(&l->st->tight, 0);
 	settle_accounts(l);
 }

@@ -37,7 +37,7 @@ void wn_loop_set_alarm(struct wn_loop *l);
 
 /*
  * The way out.  Everything is closed first, since the table outlives the thread by a
- * moment; what was covered is forgotten, since nobody watches it age any more.
+ * moment.
  */
 void wn_loop_end(struct wn_loop *l);
 

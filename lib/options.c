@@ -14,8 +14,8 @@ enum option_when { START, ANY };
 /* Arrays, not pointers: a table of pointers would have to be relocated at every start. */
 static const struct option_row {
 	char name[12];
-	char env[20];
-	char dflt[8];
+	char env[24];
+	char dflt[12];
 	char allowed[32];
 	unsigned char type;
 	unsigned char when;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "helper.h"
 #include "log.h"
+#include "repeat.h"
 
 /* The helper's frames are small; its stack holds a few kilobytes of text at most. */
 #define HELPER_STACK (48u * 1024)
@@ -97,6 +98,7 @@ __attribute__((destructor)) static void dying(void)
 
 	if (!path || fd < 0)
 		return;
+	wn_repeat_settle();
 	wn_stats_print(st ? &st->stats : &none, fd);
 	if (own)
 		wn_sys->close(fd);
@@ -184,6 +186,17 @@ struct wn_kernel wn_kernel_of(struct wn_state *st)
 		.last_byte = wn_rt.arena.last_byte,
 		.record_only = wn_rt.options.value[WN_OPT_ENGINE] == WN_ENGINE_NULL,
 	};
+}
+
+void wn_tick(struct wn_state *st)
+{
+	/* About a millisecond: less than the cover's tick matters to nobody. */
+	uint32_t now = (uint32_t)(wn_cycles() >> 20);
+
+	if (wn_load(&st->ticked) == now)
+		return;
+	wn_store(&st->ticked, now);
+	wn_cover_tick(&st->cover, wn_sys->now_ns());
 }
 
 void wn_released(struct wn_state *st)

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "cover.h"
+#include "drop.h"
 #include "engine.h"
 #include "options.h"
 #include "policy.h"
@@ -21,7 +22,13 @@
 #include "stream.h"
 #include "track/mapping.h"
 
-enum { WN_REQUESTS = 64 };
+enum { WN_REQUESTS = 64, WN_TALLIES = 16 };
+
+/* Counters that many threads add to at a time; see repeat.c. */
+struct wn_tally {
+	_Alignas(64) uint64_t calls;
+	uint64_t answered;
+};
 
 /* A range that the API asked for, on its way to the helper. */
 struct wn_request {
@@ -52,11 +59,14 @@ struct wn_state {
 	uint64_t progress;     /* bytes that cold readers have reported */
 	uint64_t wake_at;      /* at which progress the helper wants to be woken */
 	uint64_t tickets;
+	uint32_t ticked; /* in cycles: when a thread of the program last looked at the clock */
+	struct wn_tally tally[WN_TALLIES];
 	struct wn_request request[WN_REQUESTS];
 	struct wn_track_lock lock;
 	struct willneed_stats stats;
 	struct wn_ring ring;
 	struct wn_cover cover;
+	struct wn_drops drops;
 	/* The helper's own. */
 	struct wn_streams streams;
 	struct wn_engine engine;
@@ -108,6 +118,9 @@ bool wn_may_ask(void);
 void wn_sleep_for_good(void);
 
 struct wn_kernel wn_kernel_of(struct wn_state *st);
+
+/* Tells the cover the time, when a thread of the program is about to believe it; cheap. */
+void wn_tick(struct wn_state *st);
 
 /*
  * A file lost its last user: the helper lets go of it.  This is waited for, two milliseconds

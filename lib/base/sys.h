@@ -15,6 +15,15 @@
 #include <sys/uio.h>
 #include <sys/vfs.h>
 
+/* In pages; as cachestat(2) fills it in. */
+struct wn_cachestat {
+	uint64_t cached;
+	uint64_t dirty;
+	uint64_t writeback;
+	uint64_t evicted;
+	uint64_t recently_evicted;
+};
+
 /* What the calling thread has had to read from devices since it began. */
 struct wn_thread_reads {
 	uint64_t faults; /* major page faults */
@@ -29,6 +38,8 @@ struct wn_sys {
 	ssize_t (*preadv2)(int fd, const struct iovec *iov, off_t offset, int flags);
 	int (*fadvise)(int fd, off_t offset, off_t length, int advice);
 	int (*madvise)(uint64_t addr, uint64_t length, int advice);
+	/* Since Linux 6.5, and only for who owns the file or may write it. */
+	int (*cachestat)(int fd, uint64_t offset, uint64_t length, struct wn_cachestat *out);
 	int (*fstat)(int fd, struct stat *out);
 	int (*fstatfs)(int fd, struct statfs *out);
 	int (*fcntl_getfl)(int fd);

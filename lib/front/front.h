@@ -15,6 +15,7 @@
 #ifndef WN_FRONT_H
 #define WN_FRONT_H
 
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <stddef.h>
@@ -23,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* In libc, but in none of its headers. */

@@ -3,6 +3,7 @@
 #include "base/arch.h"
 #include "copy.h"
 #include "front/front.h"
+#include "repeat.h"
 
 /* Its fifth argument is read even when it is not given, as libc's own does. */
 WN_EXPORT void *wn_front_mremap(void *from, size_t old_length, size_t length, int flags,
@@ -50,14 +51,47 @@ void *wn_front_mremap(void *from, size_t old_length, size_t length, int flags, v
 	return at;
 }
 
+static int next_madvise(void *addr, size_t length, int advice)
+{
+	return wn_front.madvise ?
+		       wn_front.madvise(addr, length, advice) :
+		       (int)wn_front_result(wn_raw(SYS_madvise, addr, length, advice));
+}
+
+static int next_posix_madvise(void *addr, size_t length, int advice)
+{
+	if (wn_front.posix_madvise)
+		return wn_front.posix_madvise(addr, length, advice);
+	/* Its values are those of madvise(), but for DONTNEED, which does nothing. */
+	return advice == POSIX_MADV_DONTNEED ? 0 :
+					       (int)-wn_raw(SYS_madvise, addr, length, advice);
+}
+
+static int ask(void *addr, size_t length, int (*next)(void *addr, size_t length, int advice))
+{
+	struct wn_repeat r;
+	int result;
+
+	if (wn_repeat_memory(&r, &addr, &length))
+		return 0;
+	result = next(addr, length, MADV_WILLNEED);
+	wn_repeat_told(&r, result == 0);
+	return result;
+}
+
 WN_EXPORT int madvise(void *addr, size_t length, int advice)
 {
-	int r = wn_front.madvise ?
-			wn_front.madvise(addr, length, advice) :
-			(int)wn_front_result(wn_raw(SYS_madvise, addr, length, advice));
+	int r;
 
-	if (!r && wn_front.copy_min)
-		wn_advised(addr, length, advice);
+	if (advice == MADV_WILLNEED && wn_front.copy_min)
+		return ask(addr, length, next_madvise);
+	r = next_madvise(addr, length, advice);
+	if (r || !wn_front.copy_min)
+		return r;
+	/* These two take pages out of the page cache. */
+	if (advice == MADV_PAGEOUT || advice == MADV_REMOVE)
+		wn_repeat_forget_memory(addr, length);
+	wn_advised(addr, length, advice);
 	return r;
 }
 
@@ -65,13 +99,10 @@ WN_EXPORT int posix_madvise(void *addr, size_t length, int advice)
 {
 	int r;
 
-	/* Its values are those of madvise(), but for DONTNEED, which does nothing. */
-	if (!wn_front.posix_madvise)
-		return advice == POSIX_MADV_DONTNEED ?
-			       0 :
-			       (int)-wn_raw(SYS_madvise, addr, length, advice);
-	r = wn_front.posix_madvise(addr, length, advice);
-	if (!r)
+	if (advice == POSIX_MADV_WILLNEED && wn_front.copy_min)
+		return ask(addr, length, next_posix_madvise);
+	r = next_posix_madvise(addr, length, advice);
+	if (!r && wn_front.copy_min)
 		wn_advised(addr, length, advice);
 	return r;
 }

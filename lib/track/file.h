@@ -29,10 +29,14 @@ struct wn_file {
 	uint32_t kernel_window; /* bytes that the kernel's own readahead reads at a time */
 	uint32_t chunk; /* bytes that one call of advice reads, 0 while unknown */
 	uint32_t useless; /* prefetching cannot help here: do not even ask inline */
+	/* When its content last changed, as the last call of advice on it saw; see repeat.c. */
+	uint64_t changed;
 };
 
 struct wn_file_table {
 	struct wn_file slot[WN_FILES];
+	uint16_t guess[WN_FILES]; /* by a hash of the identity: where it was last found */
+	uint32_t turn;		  /* whose identity is given up next */
 };
 
 /*
@@ -40,6 +44,8 @@ struct wn_file_table {
  * fd is what the program used, or -1.
  */
 uint16_t wn_file_take(struct wn_file_table *t, const struct stat *st, int fd);
+/* The same without a lock, if it has one, and its serial; takes no reference. */
+uint16_t wn_file_find(struct wn_file_table *t, const struct stat *st, uint32_t *serial);
 void wn_file_ref(struct wn_file_table *t, uint16_t file);
 /* True when that was the last reference. */
 bool wn_file_drop(struct wn_file_table *t, uint16_t file);

@@ -13,7 +13,7 @@ ring track/
 stream
 policy cover
 engine find filesystems ride advise uring
-runtime loop helper copy watch api
+runtime loop helper copy watch api request repeat drop
 front/
 '
 

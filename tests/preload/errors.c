@@ -71,6 +71,43 @@ static void mappings(const struct view *v)
 	SHOW(posix_madvise(at, v->size, 12345));
 }
 
+/* Everything twice: the second time it has been asked for already. */
+static void advice(const struct view *v, const char *path)
+{
+	int pipes[2], write_only = open(path, O_WRONLY), o_path = open(path, O_PATH);
+	int folder = open("/tmp", O_RDONLY), tty = open("/dev/null", O_RDWR);
+
+	MUST(pipe(pipes) == 0);
+	for (int i = 0; i < 2; i++) {
+		const int fds[] = { v->fd, write_only, o_path,	  folder, tty,
+				    -1,	   9999,       pipes[0], pipes[1] };
+
+		for (size_t f = 0; f < sizeof(fds) / sizeof(fds[0]); f++) {
+			printf("descriptor %zu\n", f);
+			SHOW(readahead(fds[f], 0, 65536));
+			SHOW(readahead(fds[f], 4095, 2));
+			SHOW(readahead(fds[f], 0, 0));
+			SHOW(readahead(fds[f], -1, 4096));
+			SHOW(readahead(fds[f], 0, (size_t)-1));
+			SHOW(readahead(fds[f], 1L << 60, 4096));
+			SHOW(posix_fadvise(fds[f], 0, 65536, POSIX_FADV_WILLNEED));
+			SHOW(posix_fadvise64(fds[f], 0, 0, POSIX_FADV_WILLNEED));
+			SHOW(posix_fadvise(fds[f], 0, -1, POSIX_FADV_WILLNEED));
+			SHOW(posix_fadvise(fds[f], -4096, 4096, POSIX_FADV_WILLNEED));
+			SHOW(posix_fadvise(fds[f], 0, 4096, POSIX_FADV_DONTNEED));
+			SHOW(posix_fadvise(fds[f], 0, 0, POSIX_FADV_NORMAL));
+			SHOW(posix_fadvise(fds[f], 0, 0, 12345));
+		}
+		SHOW(madvise(v->at, v->size, MADV_WILLNEED));
+		SHOW(madvise(v->at + 1, v->size, MADV_WILLNEED));
+		SHOW(madvise(v->at, 0, MADV_WILLNEED));
+		SHOW(madvise(v->at, v->size + MIB, MADV_WILLNEED));
+		SHOW(posix_madvise(v->at, v->size, POSIX_MADV_WILLNEED));
+		SHOW(posix_madvise(v->at + 1, v->size, POSIX_MADV_WILLNEED));
+		SHOW(madvise(v->at, 4096, MADV_PAGEOUT));
+	}
+}
+
 static void others(void)
 {
 	int six = 6;
@@ -116,6 +153,7 @@ int main(int argc, char **argv)
 		MUST(errno == 77);
 		MUST(right(buf, at, sizeof(buf)));
 	}
+	advice(&v, argv[1]);
 	mappings(&v);
 	others();
 	return 0;

@@ -170,6 +170,11 @@ static int do_fadvise(int fd, off_t offset, off_t length, int advice)
 		o->sequential = true;
 		return 0;
 	}
+	if (advice == POSIX_FADV_DONTNEED) {
+		fake_evict(o->file1 - 1, (uint64_t)offset, (uint64_t)(offset + length));
+		return (int)note(FAKE_FADVISE, o->file1 - 1, (uint64_t)offset,
+				 (uint64_t)length, 0);
+	}
 	/* No length means "to the end": nobody of ours ever means that. */
 	fake.foul += advice != POSIX_FADV_WILLNEED || length <= 0 || offset < 0;
 	if (fake.on_advice)
@@ -199,6 +204,22 @@ static int do_madvise(uint64_t addr, uint64_t length, int advice)
 	return (int)note(FAKE_MADVISE, -1, addr, length, -ENOMEM);
 }
 
+static int do_cachestat(int fd, uint64_t offset, uint64_t length, struct wn_cachestat *out)
+{
+	struct fake_open *o = opened(fd);
+	const struct fake_file *f;
+
+	if (fails(FAKE_CACHESTAT))
+		return -fake.fail.error;
+	if (!o)
+		return -EBADF;
+	f = &fake_files[o->file1 - 1];
+	memset(out, 0, sizeof(*out));
+	for (uint64_t at = offset; at < offset + length && at < f->size; at += wn_page_size())
+		out->cached += f->page && f->page[at / wn_page_size()] != FAKE_MISSING;
+	return 0;
+}
+
 static int do_fstat(int fd, struct stat *out)
 {
 	struct fake_open *o = opened(fd);
@@ -214,6 +235,7 @@ static int do_fstat(int fd, struct stat *out)
 	out->st_ino = f->ino;
 	out->st_size = (off_t)f->size;
 	out->st_mode = f->mode;
+	out->st_ctim.tv_sec = (time_t)f->changed;
 	return 0;
 }
 
@@ -284,6 +306,7 @@ const struct wn_sys fake_sys = {
 	.preadv2 = do_preadv2,
 	.fadvise = do_fadvise,
 	.madvise = do_madvise,
+	.cachestat = do_cachestat,
 	.fstat = do_fstat,
 	.fstatfs = do_fstatfs,
 	.fcntl_getfl = do_getfl,

@@ -31,6 +31,7 @@ enum fake_kind {
 	FAKE_PREADV2,
 	FAKE_FADVISE,
 	FAKE_MADVISE,
+	FAKE_CACHESTAT,
 	FAKE_FSTAT,
 	FAKE_FSTATFS,
 	FAKE_GETFL,
@@ -48,6 +49,7 @@ struct fake_file {
 	uint64_t dev;
 	uint64_t ino;
 	uint64_t size;
+	uint64_t changed; /* st_ctim, in seconds */
 	uint32_t mode;
 	uint32_t magic;      /* of the file system */
 	unsigned char *page; /* enum fake_page; NULL: a file too large to keep track of */

@@ -114,6 +114,41 @@ TEST(a_clock_that_steps_back_forgets_nothing)
 	assert_int_equal(wn_cover_asked(&cover, file, 0, 2 * MIB), MIB + page);
 }
 
+TEST(a_range_is_forgotten)
+{
+	const struct wn_cover_file other = { .file = 4, .serial = 1 };
+	static const uint64_t reach[] = { 1, 63, 64, 300, 64 * 256, 400 * 256 };
+
+	for (unsigned i = 0; i < sizeof(reach) / sizeof(reach[0]); i++) {
+		uint64_t from = 100 * page, to = from + reach[i] * page;
+
+		reset();
+		wn_cover_mark(&cover, file, 0, to + 100 * page);
+		wn_cover_mark(&cover, other, 0, to + 100 * page);
+		wn_cover_forget(&cover, file, from, to);
+		assert_int_equal(wn_cover_asked(&cover, file, 0, to), from);
+		assert_int_equal(wn_cover_missing(&cover, file, from, to), to - from);
+		assert_int_equal(wn_cover_asked(&cover, file, to, TIB), 100 * page);
+		assert_int_equal(wn_cover_asked(&cover, other, 0, TIB), to + 100 * page);
+	}
+	wn_cover_forget(&cover, file, 5, 5);
+	wn_cover_forget(&cover, other, 0, UINT64_MAX);
+	assert_int_equal(wn_cover_asked(&cover, other, 0, TIB), 0);
+}
+
+TEST(age_is_told_of_the_oldest_part)
+{
+	reset();
+	assert_int_equal(wn_cover_age(&cover, file, 0, MIB), WN_COVER_NEVER);
+	wn_cover_mark(&cover, file, 0, page);
+	assert_int_equal(wn_cover_age(&cover, file, 0, MIB), 0);
+	wn_cover_tick(&cover, 1020 * SECOND_NS);
+	wn_cover_mark(&cover, file, MIB, MIB + page);
+	assert_in_range(wn_cover_age(&cover, file, 0, 2 * MIB), 19000, 19100);
+	assert_int_equal(wn_cover_age(&cover, file, MIB, 2 * MIB), 0);
+	assert_int_equal(wn_cover_age(&cover, file, MIB, 3 * MIB), WN_COVER_NEVER);
+}
+
 TEST(clearing_forgets_all)
 {
 	/* The identity that packs into the fewest bits. */
@@ -189,6 +224,8 @@ int main(void)
 		cmocka_unit_test(files_and_serials_are_apart),
 		cmocka_unit_test(old_marks_are_forgotten),
 		cmocka_unit_test(a_clock_that_steps_back_forgets_nothing),
+		cmocka_unit_test(a_range_is_forgotten),
+		cmocka_unit_test(age_is_told_of_the_oldest_part),
 		cmocka_unit_test(clearing_forgets_all),
 		cmocka_unit_test(the_oldest_makes_room),
 		cmocka_unit_test(several_threads_at_once),

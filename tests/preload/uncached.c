@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uncached MODE FILE: reads with RWF_DONTCACHE, every word compared.
+ *	matrix	flags, offsets and kinds of descriptors, as a table
+ *	stream	the whole file in pieces of 4 KiB to 128 KiB: little stays cached
+ *	kept	what was cached before stays
+ *	mapped	of a file that the program has mapped nothing is dropped
+ *	shared	one reader behind another: the second keeps its pages
+ *	written	a writer changes and extends the file meanwhile
+ *	cut	the file is cut and punched meanwhile
+ *	threads	four threads, a quarter each, one descriptor
+ *	write	pwritev2 with the flag
+ *	others	as somebody who may only read the file
+ */
+#include <sys/uio.h>
+
+#include "host.h"
+
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE 0x80
+#endif
+#define KIB ((size_t)1024)
+
+static const char *path;
+static size_t size;
+
+static ssize_t get(int fd, void *to, size_t n, size_t at, int flags)
+{
+	struct iovec iov = { .iov_base = to, .iov_len = n };
+
+	return preadv2(fd, &iov, 1, (off_t)at, flags);
+}
+
+/* Pages of [at, at + n) that are cached. */
+static size_t cached(int fd, size_t at, size_t n)
+{
+	uint64_t range[2] = { at, n }, out[5] = { 0 };
+
+	MUST(syscall(451, fd, range, out, 0) == 0);
+	return out[0];
+}
+
+static size_t read_range(int fd, size_t from, size_t to, size_t piece)
+{
+	char *buf = anon(piece);
+	size_t most = 0;
+
+	for (size_t at = from; at < to;) {
+		ssize_t got;
+
+		errno = 77;
+		got = get(fd, buf, piece, at, RWF_DONTCACHE);
+		MUST(errno == 77);
+		MUST(got > 0 && right(buf, at, (size_t)got));
+		at += (size_t)got;
+		if (at % (256 * KIB) == 0 && cached(fd, 0, 0) > most)
+			most = cached(fd, 0, 0);
+	}
+	munmap(buf, piece);
+	return most * 4 * KIB;
+}
+
+static void stream(int fd)
+{
+	for (size_t piece = 4 * KIB; piece <= 128 * KIB; piece *= 2) {
+		chill(path);
+		MUST(read_range(fd, 0, size, piece) <= 32 * MIB);
+		MUST(cached(fd, 0, 0) * 4 * KIB <= 2 * MIB);
+	}
+}
+
+static void kept(int fd)
+{
+	char *buf = anon(MIB);
+
+	MUST(get(fd, buf, MIB, 20 * MIB, 0) == (ssize_t)MIB);
+	MUST(get(fd, buf, 4 * KIB, 50 * MIB, 0) == 4 * (ssize_t)KIB);
+	read_range(fd, 0, size, 16 * KIB);
+	MUST(cached(fd, 20 * MIB, MIB) == 256);
+	MUST(cached(fd, 50 * MIB, 4 * KIB) == 1);
+	MUST(cached(fd, 0, 0) * 4 * KIB <= 40 * MIB);
+}
+
+static void mapped(int fd)
+{
+	struct view v = view_of(path, PROT_READ, MAP_SHARED);
+
+	read_range(fd, 0, size, 16 * KIB);
+	if (preloaded())
+		MUST(cached(fd, 0, 0) >= size / 4 / KIB - 512);
+	munmap(v.at, v.size);
+}
+
+static void shared(int fd)
+{
+	int other = open(path, O_RDONLY);
+	char *buf = anon(MIB);
+
+	for (size_t at = 0; at < size; at += MIB) {
+		for (size_t i = 0; i < MIB; i += 16 * KIB)
+			MUST(get(fd, buf, 16 * KIB, at + i, RWF_DONTCACHE) > 0);
+		if (at >= 10 * MIB)
+			MUST(get(other, buf, MIB, at - 10 * MIB, 0) == (ssize_t)MIB);
+	}
+	/* Once it was noticed, the pages of the other reader stay. */
+	if (preloaded())
+		MUST(cached(fd, 48 * MIB, 16 * MIB) == 4096);
+}
+
+static void written(int fd)
+{
+	int out = open(path, O_WRONLY);
+	size_t end = size;
+	char *buf = anon(64 * KIB);
+
+	for (size_t at = 0; at < size; at += 64 * KIB) {
+		uint64_t word = word_at(at + 8);
+
+		/* The same bytes again, ahead and behind; and more at the end. */
+		MUST(pwrite(out, &word, 8, (off_t)at + 8) == 8);
+		if (at % (4 * MIB) == 0) {
+			word = word_at(end);
+			MUST(pwrite(out, &word, 8, (off_t)end) == 8);
+			end += 8;
+		}
+		MUST(get(fd, buf, 64 * KIB, at, RWF_DONTCACHE) == (ssize_t)(64 * KIB));
+		MUST(right(buf, at, 64 * KIB));
+	}
+	MUST(get(fd, buf, 64 * KIB, size, RWF_DONTCACHE) == (ssize_t)(end - size));
+	MUST(right(buf, size, end - size));
+	MUST(get(fd, buf, 64 * KIB, end, RWF_DONTCACHE) == 0);
+	MUST(ftruncate(out, (off_t)size) == 0);
+}
+
+static void cut(int fd)
+{
+	int out = open(path, O_WRONLY);
+	char *buf = anon(64 * KIB), *zero = anon(64 * KIB);
+
+	for (size_t at = 0; at < 48 * MIB; at += 64 * KIB) {
+		if (at == 16 * MIB)
+			MUST(fallocate(out, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				       32 * MIB, 4 * MIB) == 0);
+		if (at == 40 * MIB)
+			MUST(ftruncate(out, 44 * MIB) == 0);
+		if (at >= 44 * MIB) {
+			MUST(get(fd, buf, 64 * KIB, at, RWF_DONTCACHE) == 0);
+			continue;
+		}
+		MUST(get(fd, buf, 64 * KIB, at, RWF_DONTCACHE) == (ssize_t)(64 * KIB));
+		if (at >= 32 * MIB && at < 36 * MIB)
+			MUST(memcmp(buf, zero, 64 * KIB) == 0);
+		else
+			MUST(right(buf, at, 64 * KIB));
+	}
+}
+
+static void others(int fd)
+{
+	char *buf = anon(64 * KIB);
+
+	for (size_t at = 0; at < 16 * MIB; at += 64 * KIB) {
+		MUST(get(fd, buf, 64 * KIB, at, RWF_DONTCACHE) == (ssize_t)(64 * KIB));
+		MUST(right(buf, at, 64 * KIB));
+	}
+}
+
+static void *quarter(void *arg)
+{
+	size_t i = (size_t)arg;
+	int fd = open(path, O_RDONLY);
+
+	read_range(fd, i * size / 4, (i + 1) * size / 4, 16 * KIB);
+	close(fd);
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t thread[4];
+
+	for (size_t i = 0; i < 4; i++)
+		MUST(pthread_create(&thread[i], NULL, quarter, (void *)i) == 0);
+	for (int i = 0; i < 4; i++)
+		MUST(pthread_join(thread[i], NULL) == 0);
+}
+
+static void put(void)
+{
+	int fd = open(path, O_RDWR);
+	uint64_t word[512];
+	struct iovec iov = { .iov_base = word, .iov_len = sizeof(word) };
+
+	for (size_t i = 0; i < 512; i++)
+		word[i] = word_at(MIB + 8 * i);
+	errno = 77;
+	MUST(pwritev2(fd, &iov, 1, MIB, RWF_DONTCACHE) == sizeof(word));
+	MUST(errno == 77);
+	memset(word, 0, sizeof(word));
+	MUST(get(fd, word, sizeof(word), MIB, 0) == sizeof(word));
+	MUST(right(word, MIB, sizeof(word)));
+}
+
+/* The flag alone is the library's: what is unsupported works, so it is left out of this. */
+static void matrix(int fd)
+{
+	static const int flags[] = { 0, 1, 8, 0x10, 8 | RWF_DONTCACHE, 1 | RWF_DONTCACHE,
+				     0x20000000, 0x10 | RWF_DONTCACHE };
+	int pipes[2], none = -1, write_only = open(path, O_WRONLY);
+	static _Alignas(4096) char buf[8192];
+
+	MUST(pipe(pipes) == 0 && write(pipes[1], buf, 8192) == 8192);
+	const int fds[] = { fd, none, 9999, write_only, pipes[0], pipes[1],
+			    open("/tmp", O_RDONLY), open("/proc/self/comm", O_RDONLY),
+			    open(path, O_RDONLY | O_DIRECT), open(path, O_PATH) };
+	const size_t at[] = { 0, 4096, size - 10, size, (size_t)-1, (size_t)-2 };
+
+	for (size_t f = 0; f < sizeof(fds) / sizeof(fds[0]); f++)
+		for (size_t g = 0; g < sizeof(flags) / sizeof(flags[0]); g++)
+			for (size_t a = 0; a < sizeof(at) / sizeof(at[0]); a++) {
+				ssize_t r;
+
+				/* Whether it is cached by then is a matter of timing. */
+				if (fds[f] == fd && (flags[g] & 8))
+					continue;
+				errno = 77;
+				r = get(fds[f], buf, 16, at[a], flags[g]);
+				printf("%zu %#x %zd: %zd, errno %d\n", f, (unsigned)flags[g],
+				       (ssize_t)at[a], r, errno);
+			}
+	for (size_t f = 0; f < 4; f++) {
+		errno = 77;
+		printf("%zd ", get(fds[f], (void *)8, 16, 4096, RWF_DONTCACHE));
+		printf("%zd ", preadv2(fds[f], NULL, 0, 0, RWF_DONTCACHE));
+		printf("%zd ", preadv2(fds[f], NULL, 1, 0, RWF_DONTCACHE));
+		printf("%zd ", preadv2(fds[f], NULL, -1, 0, RWF_DONTCACHE));
+		printf("errno %d, at %ld\n", errno, (long)lseek(fds[f], 0, SEEK_CUR));
+	}
+	MUST(get(fd, buf, 100, size - 50, RWF_DONTCACHE) == 50);
+	lseek(fd, 4096, SEEK_SET);
+	MUST(get(fd, buf, 4096, (size_t)-1, RWF_DONTCACHE) == 4096);
+	MUST(right(buf, 4096, 4096) && lseek(fd, 0, SEEK_CUR) == 8192);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc == 3 ? argv[1] : "";
+	struct stat st;
+	int fd;
+
+	MUST(argc == 3);
+	path = argv[2];
+	fd = open(path, O_RDONLY);
+	MUST(fd >= 0 && fstat(fd, &st) == 0);
+	size = (size_t)st.st_size;
+	chill(path);
+	if (!strcmp(mode, "matrix"))
+		matrix(fd);
+	else if (!strcmp(mode, "stream"))
+		stream(fd);
+	else if (!strcmp(mode, "kept"))
+		kept(fd);
+	else if (!strcmp(mode, "mapped"))
+		mapped(fd);
+	else if (!strcmp(mode, "shared"))
+		shared(fd);
+	else if (!strcmp(mode, "written"))
+		written(fd);
+	else if (!strcmp(mode, "cut"))
+		cut(fd);
+	else if (!strcmp(mode, "threads"))
+		threads();
+	else if (!strcmp(mode, "write"))
+		put();
+	else if (!strcmp(mode, "others"))
+		others(fd);
+	else
+		return 2;
+	return 0;
+}

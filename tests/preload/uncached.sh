@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# RWF_DONTCACHE: fast, little stays cached, nobody else's pages go; all else as it was.
+
+# shellcheck source=tests/preload/preload.sh
+. "${WN_SRCDIR:?}/tests/preload/preload.sh"
+need_scratch 400
+make_file "$scratch/big" 96
+big=$scratch/big
+compile uncached
+
+cp "$big" "$scratch/changing"
+if "$tmp/uncached" stream "$big" >"$tmp/probe.out" 2>&1; then
+	wcmp "flags, offsets, descriptors" "$tmp/uncached" matrix "$big"
+	rm -f "$tmp/stats"
+	check "a stream leaves little behind" \
+		with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" stream "$big"
+	at_least "it is dropped by the library" "$(counter dropped_bytes)" 500000000
+	for mode in kept mapped shared threads; do
+		check "uncached reads: $mode" with "$tmp/uncached" $mode "$big"
+	done
+	check "uncached reads: written" with "$tmp/uncached" written "$scratch/changing"
+	check "uncached writes" with "$tmp/uncached" write "$scratch/changing"
+	check "uncached reads: cut" with "$tmp/uncached" cut "$scratch/changing"
+	rm -f "$tmp/stats"
+	check "WILLNEED_DROP_BEHIND=off" with WILLNEED_DROP_BEHIND=off \
+		WILLNEED_STATS="$tmp/stats" "$tmp/uncached" stream "$big"
+	same "WILLNEED_DROP_BEHIND=off: nothing is dropped" "$(counter dropped_bytes)" 0
+	# Whose pages they are cannot be known: the kernel's own way, and the same data.
+	if is_root && have setpriv; then
+		chmod 755 "$scratch" "$tmp"
+		rm -f "$tmp/stats"
+		touch "$tmp/stats" && chmod 666 "$tmp/stats"
+		check "a file of somebody else" with WILLNEED_STATS="$tmp/stats" \
+			setpriv --reuid 65534 --clear-groups "$tmp/uncached" others "$big"
+		same "a file of somebody else: nothing is dropped" \
+			"$(counter dropped_bytes)" 0
+	else
+		skip "a file of somebody else" "not root, or no setpriv"
+	fi
+else
+	skip "uncached reads" "$(head -n 1 "$tmp/probe.out")"
+fi
+
+# The pages of an overlay are another file's: nothing is known of them, nothing dropped.
+layers=$scratch/overlay
+mkdir -p "$layers/low" "$layers/up" "$layers/work" "$layers/all"
+ln "$big" "$layers/low/big"
+if is_root && mount -t overlay -o \
+	"lowerdir=$layers/low,upperdir=$layers/up,workdir=$layers/work" none "$layers/all" \
+	2>"$tmp/mount.log"; then
+	mounts="$layers/all $mounts"
+	chill "$big"
+	dd if="$big" of=/dev/null bs=1M count=8 skip=40 status=none
+	before=$(resident "$big")
+	check "overlay: data" with "$tmp/uncached" threads "$layers/all/big"
+	at_least "overlay: what was cached stays" "$(resident "$big")" "$before"
+	check "overlay: a write" with "$tmp/uncached" write "$layers/all/big"
+else
+	skip "overlay: data" "not root, or no overlay: $(cat "$tmp/mount.log" 2>/dev/null)"
+fi
+
+# Where the flag is not supported, the call works all the same.
+if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ]; then
+	shm=$(mktemp -d /dev/shm/willneed.XXXXXX)
+	cp "$big" "$shm/big"
+	check "tmpfs: data instead of EOPNOTSUPP" with "$tmp/uncached" threads "$shm/big"
+	check "tmpfs: a write" with "$tmp/uncached" write "$shm/big"
+	rm -rf "$shm"
+else
+	skip "tmpfs: data instead of EOPNOTSUPP" "no /dev/shm"
+fi
+finish

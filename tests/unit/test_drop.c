@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* drop.h: which pieces are dropped behind an uncached reader, and which never. */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "drop.h"
+#include "kit.h"
+#include "test.h"
+
+#define PIECE (2 * MIB)
+#define SIZE  (96 * MIB)
+#define FD    9
+
+static int file;
+static unsigned plain, flagged;
+
+static void reset(void)
+{
+	kit_reset(MIB);
+	file = fake_file("/data/other", 4712, SIZE);
+	fake_program_fd(FD, file);
+	plain = flagged = 0;
+}
+
+/* A read as the program makes it; readahead comes 16 MiB in front of it. */
+static void read_at(uint64_t at, uint64_t n)
+{
+	struct wn_drop_stream *s;
+
+	if (wn_drop_plain(FD, (off_t)at, &s)) {
+		plain++;
+		fake_touch(file, at, at + 16 * MIB < SIZE ? at + 16 * MIB : SIZE);
+	} else {
+		flagged++;
+	}
+	if (s)
+		wn_drop_read(s, FD, (off_t)at, n);
+}
+
+static void read_all(uint64_t from, uint64_t to, uint64_t n)
+{
+	for (uint64_t at = from; at < to; at += n)
+		read_at(at, n);
+}
+
+static uint64_t cached(uint64_t from, uint64_t to)
+{
+	return to - from - fake_missing(file, from, to);
+}
+
+TEST(everything_is_dropped_but_the_last_pieces)
+{
+	reset();
+	read_all(0, 64 * MIB, 64 * KIB);
+	assert_int_equal(flagged, 0);
+	assert_int_equal(cached(0, 62 * MIB), 0);
+	assert_int_equal(cached(62 * MIB, 64 * MIB), PIECE);
+	read_all(64 * MIB, SIZE, 64 * KIB);
+	assert_int_equal(cached(0, SIZE), 0);
+	assert_int_equal(kit.st->stats.drop_calls, 48);
+	assert_int_equal(kit.st->stats.dropped_bytes, SIZE);
+	assert_int_equal(fake.foul, 0);
+}
+
+TEST(what_was_cached_stays)
+{
+	reset();
+	fake_cache(file, 0, 4096);
+	fake_cache(file, 40 * MIB + 4096, 40 * MIB + 8192);
+	read_all(0, SIZE, 64 * KIB);
+	assert_int_equal(cached(0, SIZE), 2 * PIECE);
+	assert_int_equal(cached(0, 4096), 4096);
+	assert_int_equal(cached(40 * MIB, 42 * MIB), PIECE);
+}
+
+TEST(single_reads_keep_the_flag)
+{
+	uint64_t seed = 5;
+
+	reset();
+	for (int i = 0; i < 500; i++)
+		read_at(random_between(&seed, 1, SIZE / 4096) * 4096, 4096);
+	assert_true(flagged > 480);
+	assert_int_equal(fake.count[FAKE_FADVISE], 0);
+}
+
+TEST(large_reads_keep_the_flag)
+{
+	reset();
+	read_all(0, SIZE, 4 * MIB);
+	assert_int_equal(plain, 1);
+}
+
+TEST(a_stream_in_the_middle)
+{
+	reset();
+	read_all(40 * MIB, 60 * MIB, 64 * KIB);
+	assert_int_equal(flagged, 1);
+	assert_int_equal(cached(0, 58 * MIB), 0);
+	/* Elsewhere with the same descriptor, both go on. */
+	for (uint64_t at = 0; at < 10 * MIB; at += 64 * KIB) {
+		read_at(at, 64 * KIB);
+		read_at(60 * MIB + at, 64 * KIB);
+	}
+	assert_int_equal(flagged, 1);
+	assert_int_equal(cached(0, 8 * MIB), 0);
+	assert_int_equal(cached(60 * MIB, 68 * MIB), 0);
+}
+
+TEST(a_file_that_changes_is_left_alone)
+{
+	reset();
+	read_all(0, 20 * MIB, 64 * KIB);
+	fake_at(file)->changed++;
+	read_all(20 * MIB, SIZE, 64 * KIB);
+	assert_int_equal(cached(20 * MIB, SIZE), SIZE - 20 * MIB);
+	/* Another file under the same number. */
+	reset();
+	read_all(0, 20 * MIB, 64 * KIB);
+	file = fake_file("/data/third", 4713, SIZE);
+	fake_program_fd(FD, file);
+	read_all(20 * MIB, SIZE, 64 * KIB);
+	assert_int_equal(cached(20 * MIB, SIZE), SIZE - 20 * MIB);
+}
+
+TEST(a_mapped_file_is_left_alone)
+{
+	reset();
+	kit_watch(file, FD, KIT_ADDR + TIB, SIZE);
+	read_all(0, SIZE, 64 * KIB);
+	assert_int_equal(cached(0, SIZE), SIZE);
+}
+
+TEST(another_reader_ends_it)
+{
+	reset();
+	read_all(0, 20 * MIB, 64 * KIB);
+	fake_touch(file, 12 * MIB, 14 * MIB);
+	read_all(20 * MIB, SIZE, 64 * KIB);
+	assert_true(cached(20 * MIB, SIZE) >= SIZE - 26 * MIB);
+	/* And for the next stream in it, too. */
+	plain = flagged = 0;
+	read_all(0, 4 * MIB, 64 * KIB);
+	assert_int_equal(plain, 0);
+}
+
+/* Without cachestat(2), or for who may only read: nothing is known, nothing is dropped. */
+TEST(what_cannot_be_known)
+{
+	reset();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	read_all(0, SIZE, 64 * KIB);
+	assert_int_equal(plain, 0);
+	reset();
+	fake_fail(FAKE_CACHESTAT, 60, EPERM, true);
+	read_all(0, SIZE, 64 * KIB);
+	assert_true(fake.count[FAKE_FADVISE] < 20);
+	reset();
+	fake.getfl = O_DIRECT;
+	read_all(0, SIZE, 64 * KIB);
+	assert_int_equal(plain, 0);
+	reset();
+	wn_options_set(&wn_rt.options, "drop_behind", "off");
+	read_all(0, SIZE, 64 * KIB);
+	assert_int_equal(plain, 0);
+	assert_false(wn_drop_wanted());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_is_dropped_but_the_last_pieces),
+		cmocka_unit_test(what_was_cached_stays),
+		cmocka_unit_test(single_reads_keep_the_flag),
+		cmocka_unit_test(large_reads_keep_the_flag),
+		cmocka_unit_test(a_stream_in_the_middle),
+		cmocka_unit_test(a_file_that_changes_is_left_alone),
+		cmocka_unit_test(a_mapped_file_is_left_alone),
+		cmocka_unit_test(another_reader_ends_it),
+		cmocka_unit_test(what_cannot_be_known),
+	};
+
+	return RUN(tests);
+}
