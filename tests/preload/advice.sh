@@ -17,8 +17,9 @@ check "eight threads, counted" \
 calls=$(counter advice_calls)
 answered=$(counter advice_answered)
 at_least "all calls are seen" "${calls:-0}" 2736
-# 342 ranges are asked for eight times; a tenth more may pass, and what raced.
-at_most "few reach the kernel" $((${calls:-0} - ${answered:-0})) 376
+# 342 ranges are asked for eight times, by threads that do nothing else and race at each of
+# them: that is the worst case (db_bench: 1.03 of the unique ranges).  A quarter more may pass.
+at_most "few reach the kernel" $((${calls:-0} - ${answered:-0})) 428
 
 check "what was dropped or changed is asked for again, large advice is completed" \
 	with "$tmp/advice" again "$big"
