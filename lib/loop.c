@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/sys.h"
+#include "faults.h"
 #include "runtime.h"
 
 #define MS 1000000u
@@ -13,7 +14,7 @@
 /* A stream that was quiet for this long has ended. */
 #define STREAM_NS (2000u * (uint64_t)MS)
 
-static void share_budget(const struct wn_streams *t, struct wn_bounds *b)
+void wn_streams_share(const struct wn_streams *t, struct wn_bounds *b)
 {
 	for (uint32_t i = 0; i < t->used; i++) {
 		b->ahead += wn_stream_ahead(&t->slot[i]);
@@ -67,7 +68,8 @@ static void serve(struct wn_loop *l, int index)
 			.file_size = f->size,
 		};
 
-		share_budget(&l->st->streams, &b);
+		wn_streams_share(&l->st->streams, &b);
+		wn_faults_share(&l->st->walks, &b);
 		if (!wn_policy_order(&l->st->policy, l->k.options, s, &b, &o, &denied))
 			break;
 		s->asked = wn_engine_ask(&l->k, index, s, &o);
@@ -87,6 +89,10 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 
 	if (a->file >= WN_FILES || !a->length)
 		return;
+	if (a->kind == WN_ACCESS_FAULT) {
+		wn_faults_take(l, a);
+		return;
+	}
 	l->thread = a->thread;
 	serial = wn_load(&l->k.track->files.slot[a->file].serial);
 	index = wn_stream_access(t, a, serial, l->now, retired, l);
@@ -236,6 +242,7 @@ uint64_t wn_loop_round(struct wn_loop *l)
 {
 	struct wn_state *st = l->st;
 	bool active, unfinished, busy;
+	uint64_t faults;
 
 	l->now = wn_sys->now_ns();
 	wn_cover_tick(&st->cover, l->now);
@@ -243,18 +250,19 @@ uint64_t wn_loop_round(struct wn_loop *l)
 	busy = serve_stirred(l);
 	while (!wn_load(&st->quit) && take_request(l))
 		busy = true;
+	faults = wn_faults_round(l);
 	wn_engine_flush(&l->k);
 	unfinished = look_around(l, &active);
 	if (wn_load(&st->released)) {
 		wn_store(&st->released, 0);
-		wn_engine_close_files(&l->k, &st->streams, false);
+		wn_engine_close_files(&l->k, false);
 	}
 	settle_accounts(l);
 	if (busy || unfinished)
 		l->worked = l->now;
 	if (!wn_ring_empty(&st->ring))
 		return REQUEST_NS;
-	return unfinished ? REQUEST_NS : active ? ACTIVE_NS : UINT64_MAX;
+	return wn_min(faults, unfinished ? REQUEST_NS : active ? ACTIVE_NS : UINT64_MAX);
 }
 
 void wn_loop_end(struct wn_loop *l)
@@ -262,7 +270,8 @@ void wn_loop_end(struct wn_loop *l)
 	for (uint32_t i = 0; i < l->st->streams.used; i++)
 		if (l->st->streams.slot[i].live)
 			retired(l, (int)i);
-	wn_engine_close_files(&l->k, &l->st->streams, true);
+	wn_faults_end(l);
+	wn_engine_close_files(&l->k, true);
 	wn_cover_clear(&l->st->cover);
 	settle_accounts(l);
 }

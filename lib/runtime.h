@@ -20,6 +20,8 @@
 #include "stats.h"
 #include "stream.h"
 #include "track/mapping.h"
+#include "walk.h"
+#include "watch/watch.h"
 
 enum { WN_REQUESTS = 64 };
 
@@ -42,9 +44,10 @@ struct wn_state {
 	uint32_t helper_tid;   /* zeroed by the kernel when the thread is gone */
 	uint32_t helper_start; /* 1: somebody is starting it */
 	uint32_t helper_denied; /* threads cannot be had here: never try again */
-	uint32_t sleeping;     /* futex: 1 while the helper sleeps */
+	uint32_t sleeping;     /* 1 while the helper sleeps on this futex, 2 while it watches */
 	uint32_t quit;	       /* the helper is to end now */
 	uint32_t released;     /* a file lost its last reference: let go of it */
+	uint32_t watching;     /* page faults are to be watched */
 	uint64_t progress;     /* bytes that cold readers have reported */
 	uint64_t wake_at;      /* at which progress the helper wants to be woken */
 	uint64_t tickets;
@@ -55,6 +58,8 @@ struct wn_state {
 	struct wn_cover cover;
 	/* The helper's own. */
 	struct wn_streams streams;
+	struct wn_walks walks;
+	struct wn_watch watch;
 	struct wn_engine engine;
 	struct wn_policy policy;
 };

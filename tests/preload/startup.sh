@@ -37,8 +37,9 @@ at_least "at work: bytes asked for" "$(counter asked_bytes)" 1048576
 at_most "idle: anonymous memory, KiB" $(($(anonymous "$tmp/idle.out") - $(anonymous "$tmp/none.out"))) 64
 at_most "at work: anonymous memory, KiB" $(($(anonymous "$tmp/with.out") - $(anonymous "$tmp/bare.out"))) 512
 at_most "idle: mappings, of two shared objects" $(($(maps "$tmp/idle.out") - $(maps "$tmp/none.out"))) 10
+# One of them is the ring through which the faults of its one thread are seen.
 at_most "at work: mappings, more than idle" \
-	$(($(maps "$tmp/with.out") - $(maps "$tmp/bare.out") - $(maps "$tmp/idle.out") + $(maps "$tmp/none.out"))) 4
+	$(($(maps "$tmp/with.out") - $(maps "$tmp/bare.out") - $(maps "$tmp/idle.out") + $(maps "$tmp/none.out"))) 5
 
 if ! have strace || ! strace -o "$tmp/s" true 2>"$tmp/strace.log"; then
 	skip "system calls" "strace does not work here"
@@ -87,13 +88,14 @@ for what in "tar cf $tmp/t.tar -C $WN_SRCDIR lib tests/preload" "cat $big" "cksu
 		cmp "$tmp/bare.reads" "$tmp/with.reads"
 done
 
-# Warm copies out of a mapping: after the first looks, the kernel is not asked again.
+# Warm copies out of a mapping: after the first looks, the kernel is not asked again.  One
+# of these asks of 16 pages of the mapping whether they are cached.
 "$tmp/startup" warm "$big" >"$tmp/check.out"
 preload='' traced "$tmp/bare.calls" "$tmp/startup" passes "$big"
 preload=$WN_PRELOAD traced "$tmp/with.calls" "$tmp/startup" passes "$big"
 at_most "system calls of 100 warm passes, without getrusage" \
 	$(($(grep -vc getrusage "$tmp/with.calls") - $(grep -vc getrusage "$tmp/bare.calls"))) \
-	$((more + 10))
+	$((more + 30))
 
 preload=$WN_PRELOAD
 strace -f -qq -o "$tmp/with.calls" -E LD_PRELOAD="$WN_PRELOAD" -E WILLNEED=off \
