@@ -40,7 +40,7 @@ static void retired(void *ctx, int index)
 	if (s->request)
 		drop_file(l, s->file);
 	else
-		wn_count(&l->st->stats, unused_bytes, wn_stream_ahead(s));
+		wn_count(&l->st->stats, unused_bytes, wn_above(s->asked, s->end));
 	wn_engine_close_lane(&l->k, index);
 	s->live = false;
 }

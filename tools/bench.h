@@ -2,9 +2,9 @@
 /*
  * willneed bench: what its rooms share.  bench_case.c knows the cases, bench_args.c
  * the options, bench_file.c makes the file, evicts it and proves it cold, bench_device.c
- * knows and sets the machine below it, bench_run.c runs one program once, bench_report.c and
- * bench_json.c print; cmd_bench.c leads.  Functions return 0 or a negative errno, and
- * have said what is wrong.
+ * knows the machine below it and sets it, bench_run.c runs one program once,
+ * bench_report.c and bench_json.c print; cmd_bench.c leads.  Functions return 0 or a
+ * negative errno, and have said what is wrong.
  */
 #ifndef WN_BENCH_H
 #define WN_BENCH_H
@@ -172,6 +172,8 @@ int bench_device_set_read_ahead(struct bench_device *d, long kb);
  * much is chance.  Switches it off where that is allowed, and tells how things stand.
  */
 enum bench_reporting bench_device_stop_reporting(struct bench_device *d);
+/* If that was the change: get so many bytes back now, not at the first run's cost. */
+void bench_device_fetch_memory(const struct bench_device *d, uint64_t size);
 /* Everything that was set is as it was. */
 int bench_device_restore(struct bench_device *d);
 /* Reads completed and bytes read since boot; false when nobody counts them. */

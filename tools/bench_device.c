@@ -6,6 +6,7 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -168,6 +169,22 @@ enum bench_reporting bench_device_stop_reporting(struct bench_device *d)
 	if (order < orders)
 		knob_set(&d->reporting, orders);
 	return knob_read(&d->reporting) < orders ? REPORTING_ACTIVE : REPORTING_OFF;
+}
+
+void bench_device_fetch_memory(const struct bench_device *d, uint64_t size)
+{
+	uint64_t room = (uint64_t)sysconf(_SC_AVPHYS_PAGES) / 2 *
+			(uint64_t)sysconf(_SC_PAGESIZE);
+	void *memory;
+
+	if (!d->reporting.changed)
+		return;
+	if (size > room)
+		size = room;
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (memory != MAP_FAILED)
+		munmap(memory, size);
 }
 
 /* -- The device --------------------------------------------------------------- */

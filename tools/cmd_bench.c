@@ -165,6 +165,16 @@ static int prepare_command(struct bench *b, const struct bench_args *args)
 	return 0;
 }
 
+/* The files in the page cache, and a copy of what they hold. */
+static uint64_t memory_needed(const struct bench *b)
+{
+	uint64_t size = 0;
+
+	for (unsigned i = 0; i < b->nfiles; i++)
+		size += 2 * b->files[i].size;
+	return size;
+}
+
 static int prepare(struct bench *b, const struct bench_args *args)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -187,11 +197,13 @@ static int prepare(struct bench *b, const struct bench_args *args)
 	bench_device_find(&b->device, b->files[0].path);
 	if (!err && args->read_aheads)
 		err = bench_device_check(&b->device);
-	if (err || args->command)
+	if (err)
 		return err;
-	if (isatty(STDERR_FILENO))
+	if (!args->command && isatty(STDERR_FILENO))
 		fputs("making the file", stderr);
-	return bench_file_make(&b->files[0]);
+	if (bench_device_stop_reporting(&b->device) == REPORTING_OFF)
+		bench_device_fetch_memory(&b->device, memory_needed(b));
+	return args->command ? 0 : bench_file_make(&b->files[0]);
 }
 
 /* -- Leading ------------------------------------------------------------------ */

@@ -97,7 +97,7 @@ ways()
 		whole "way $way" 4 WILLNEED_WAY=$way copy
 		case $way in
 		address) want "descriptors" "$(counter ride_bytes)$(counter advise_bytes)" == 0 ;;
-		*) want "bytes by it" "$(counter ${way}_bytes)" ">=" $((size / 2)) ;;
+		*) want "bytes by it" "$(counter ${way}_bytes)" ">=" $((least > size / 2 ? size / 2 : 0)) ;;
 		esac
 		verdict "$name"
 	done

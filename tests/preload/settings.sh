@@ -35,8 +35,8 @@ good()
 }
 
 # From the table itself: type, name and what is allowed.
-sed -n 's/^WN_OPTION([A-Z0-9_]*, "[a-z0-9_]*", "\([A-Z0-9_]*\)", \([A-Z]*\), "[^"]*", "\([^"]*\)".*/\1 \2 \3/p' \
-	"$WN_SRCDIR/lib/options.def" >"$tmp/settings"
+row='^WN_OPTION([A-Z0-9_]*, "[a-z0-9_]*", "\([A-Z0-9_]*\)", \([A-Z]*\), "[^"]*", "\([^"]*\)".*'
+sed -n "s/$row/\1 \2 \3/p" "$WN_SRCDIR/lib/options.def" >"$tmp/settings"
 at_least "settings in options.def" "$(wc -l <"$tmp/settings")" 10
 while read -r variable type allowed; do
 	case $type in
@@ -65,7 +65,7 @@ with WILLNEED=maybe WILLNEED_WAY=none true 2>"$tmp/run.err"
 same "two bad values: lines" "$(wc -l <"$tmp/run.err")" 2
 with WILLNEED_NONSENSE=1 WILLNEEDED=2 true 2>"$tmp/run.err"
 same "other variables are none of ours" "$(cat "$tmp/run.err")" ""
-with WILLNEED=maybe sh -c 'exec 2>&-; exec true'
+with WILLNEED=maybe sh -c 'exec 2>&-; exec true' 2>"$tmp/run.err"
 same "nowhere to complain to" $? 0
 
 # Output goes where it was told, is appended, and cannot harm.

@@ -34,12 +34,15 @@ with "$tmp/startup" memory >"$tmp/idle.out"
 with WILLNEED_STATS="$tmp/stats" "$tmp/startup" memory "$big" >"$tmp/with.out"
 "$tmp/startup" memory >"$tmp/none.out"
 at_least "at work: bytes asked for" "$(counter asked_bytes)" 1048576
-at_most "idle: anonymous memory, KiB" $(($(anonymous "$tmp/idle.out") - $(anonymous "$tmp/none.out"))) 64
-at_most "at work: anonymous memory, KiB" $(($(anonymous "$tmp/with.out") - $(anonymous "$tmp/bare.out"))) 512
-at_most "idle: mappings, of two shared objects" $(($(maps "$tmp/idle.out") - $(maps "$tmp/none.out"))) 10
+at_most "idle: anonymous memory, KiB" \
+	$(($(anonymous "$tmp/idle.out") - $(anonymous "$tmp/none.out"))) 64
+at_most "at work: anonymous memory, KiB" \
+	$(($(anonymous "$tmp/with.out") - $(anonymous "$tmp/bare.out"))) 512
+objects=$(($(maps "$tmp/idle.out") - $(maps "$tmp/none.out")))
+at_most "idle: mappings, of two shared objects" $objects 10
 # One of them is the ring through which the faults of its one thread are seen.
 at_most "at work: mappings, more than idle" \
-	$(($(maps "$tmp/with.out") - $(maps "$tmp/bare.out") - $(maps "$tmp/idle.out") + $(maps "$tmp/none.out"))) 5
+	$(($(maps "$tmp/with.out") - $(maps "$tmp/bare.out") - objects)) 5
 
 if ! have strace || ! strace -o "$tmp/s" true 2>"$tmp/strace.log"; then
 	skip "system calls" "strace does not work here"
