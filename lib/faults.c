@@ -9,8 +9,8 @@
 /* How often to look for progress, which wakes nobody, while some walk is helped. */
 #define WALK_NS (1u * MS)
 /* The same while a walk has only begun, and is not far ahead of its reader. */
-#define YOUNG_NS (MS / 16)
-#define YOUNG (8u * 1024 * 1024)
+#define YOUNG_NS (MS / 8)
+#define YOUNG (2u * 1024 * 1024)
 /* A walk that was quiet for so long is over; so long one has to be watched closely. */
 #define WALK_END_NS (2000u * (uint64_t)MS)
 #define WALK_QUIET_NS (20u * MS)
@@ -18,7 +18,7 @@
  * What lies between two minor faults that are seen: a mapped neighbourhood of 64 KiB each,
  * and what was missed before they were looked at.
  */
-#define MINOR_GAP (1024u * 1024)
+#define MINOR_GAP (256u * 1024)
 #define NEIGHBOURHOOD (64u * 1024)
 #define SETTLE_NS (5u * MS)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
@@ -100,6 +100,23 @@ static void ask_up(struct wn_loop *l, int index, struct wn_walk *w, const struct
 	w->edge = wn_engine_ask(&l->k, WN_STREAMS + index, &s, o);
 }
 
+/*
+ * Where the next reader further up began: readahead in its way and ours would collide,
+ * and what it has read need not be asked for.
+ */
+static uint64_t next_reader(const struct wn_walks *t, const struct wn_walk *w)
+{
+	uint64_t at = UINT64_MAX;
+
+	for (uint32_t i = 0; i < t->used; i++) {
+		const struct wn_walk *o = &t->slot[i];
+
+		if (o->live && o->file == w->file && o->begin > w->pos)
+			at = wn_min(at, o->begin);
+	}
+	return at;
+}
+
 static void serve(struct wn_loop *l, int index)
 {
 	struct wn_walk *w = &l->st->walks.slot[index];
@@ -114,7 +131,12 @@ static void serve(struct wn_loop *l, int index)
 		return;
 	for (;;) {
 		most = most_ahead(l, w);
-		if (!wn_walk_order(w, f->way == WN_RIDE ? f->unit : 0, floor, most, f->size, &o))
+		if (!wn_walk_order(w, f->unit, floor, most, f->size, &o))
+			return;
+		if (!w->down)
+			o.to = wn_min(o.to, wn_round_down(next_reader(&l->st->walks, w),
+						     NEIGHBOURHOOD));
+		if (o.to <= o.from)
 			return;
 		before = w->edge;
 		wn_count(&l->st->stats, walks, !w->asking);
@@ -125,6 +147,8 @@ static void serve(struct wn_loop *l, int index)
 		if (w->asking && w->edge == before)
 			return;
 		wn_count(&l->st->stats, walk_bytes, o.to - o.from);
+		if (!w->asking)
+			w->first = w->down ? o.to : o.from;
 		w->asking = true;
 	}
 }
@@ -132,14 +156,15 @@ static void serve(struct wn_loop *l, int index)
 /* Does it pay to see where this reader goes between its major faults? */
 static bool wants_progress(const struct wn_walk *w, uint64_t window)
 {
-	return w->steps >= 2 ? w->down || window < WIDE_WINDOW : window < WIDE_WINDOW;
+	return w->steps >= WN_WALK_STEPS / 2 ? w->down || window < WIDE_WINDOW : window < WIDE_WINDOW;
 }
 
-/* Did this fault hit what had been asked for, and not only just now? */
-static bool was_missing(const struct wn_loop *l, struct wn_walk *w, uint64_t x)
+/* Did this fault hit what had been asked for before it?  Some are heard of late. */
+static bool was_missing(const struct wn_loop *l, struct wn_walk *w, uint64_t x, uint64_t ns)
 {
-	bool missing = w->asking && w->settled_ns &&
-		       (w->down ? x >= w->settled + NEIGHBOURHOOD : x < w->settled);
+	bool missing = w->asking && w->settled_ns && ns > w->settled_ns &&
+		       (w->down ? x >= w->settled + NEIGHBOURHOOD && x < w->first :
+				  x < w->settled && x >= w->first);
 
 	if (w->asking && (!w->settled_ns || l->now - w->settled_ns > SETTLE_NS)) {
 		w->settled = w->edge;
@@ -148,7 +173,7 @@ static bool was_missing(const struct wn_loop *l, struct wn_walk *w, uint64_t x)
 	return missing;
 }
 
-bool wn_faults_take(struct wn_loop *l, const struct wn_access *a)
+bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 {
 	struct wn_file *file = &l->k.track->files.slot[a->file];
 	uint32_t serial = wn_load(&file->serial);
@@ -160,15 +185,18 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a)
 	wn_count(&l->st->stats, watched_faults, 1);
 	if ((a->flags & WN_ACCESS_EXACT) || !wn_engine_prepare(&l->k, a->file, a->thread))
 		return false;
-	g.major = wn_max(wn_load(&file->kernel_window), SOME_WINDOW) + 2 * NEIGHBOURHOOD;
+	/* Half of its window on each side of a fault, to the end of a neighbourhood. */
+	g.major = wn_max(wn_load(&file->kernel_window), SOME_WINDOW) / 2 + NEIGHBOURHOOD;
 	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, retired, l);
 	if (i < 0)
 		return false;
 	w = &l->st->walks.slot[i];
-	if ((a->flags & WN_ACCESS_FAULTED) && was_missing(l, w, a->offset))
+	if (!(a->flags & WN_ACCESS_FAULTED))
+		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, false);
+	else if (was_missing(l, w, a->offset, ns))
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, true);
 	wn_watch_closer(&l->st->watch, a->thread, wants_progress(w, wn_load(&file->kernel_window)));
-	return joined;
+	return joined && w->steps >= WN_WALK_STEPS;
 }
 
 static void see(struct wn_loop *l)
@@ -191,7 +219,7 @@ static void see(struct wn_loop *l)
 			l->thread = f.thread;
 			if (f.major)
 				l->worked = l->now;
-			useful = is_copied(&st->streams, &a) || wn_faults_take(l, &a);
+			useful = is_copied(&st->streams, &a) || wn_faults_take(l, &a, f.ns);
 		}
 		wn_watch_judge(&st->watch, f.tap, useful, l->now);
 	}
@@ -206,7 +234,7 @@ static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 		wn_watch_closer(&l->st->watch, w->thread, false);
 		return UINT64_MAX;
 	}
-	return w->passed < YOUNG ? YOUNG_NS : WALK_NS;
+	return w->steps >= WN_WALK_STEPS && w->passed < YOUNG ? YOUNG_NS : WALK_NS;
 }
 
 uint64_t wn_faults_round(struct wn_loop *l)
@@ -214,10 +242,9 @@ uint64_t wn_faults_round(struct wn_loop *l)
 	struct wn_walks *t = &l->st->walks;
 	uint64_t rest = UINT64_MAX;
 
-	if (!wn_load(&l->st->watching) ||
-	    !wn_watch_tend(&l->st->watch, l->k.options, &l->st->stats, l->now))
-		return UINT64_MAX;
-	see(l);
+	if (wn_load(&l->st->watching) &&
+	    wn_watch_tend(&l->st->watch, l->k.options, &l->st->stats, l->now))
+		see(l);
 	for (uint32_t i = 0; i < t->used && !wn_load(&l->st->quit); i++) {
 		struct wn_walk *w = &t->slot[i];
 		uint32_t serial = wn_load(&l->k.track->files.slot[w->file].serial);

@@ -13,12 +13,12 @@
 
 /*
  * Takes in the faults that were seen, and gives the orders that follow; after how many
- * nanoseconds to look again, UINT64_MAX when nothing is seen in this process.
+ * nanoseconds to look again, UINT64_MAX when no walk is under way.
  */
 uint64_t wn_faults_round(struct wn_loop *l);
 
-/* One fault, as if it had been seen; true if it was of use. */
-bool wn_faults_take(struct wn_loop *l, const struct wn_access *a);
+/* One fault that happened then; true if it was of use. */
+bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns);
 
 /* What is ahead of all walks, and how many there are: they share the budget. */
 void wn_faults_share(const struct wn_walks *t, struct wn_bounds *b);

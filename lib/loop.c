@@ -90,7 +90,7 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 	if (a->file >= WN_FILES || !a->length)
 		return;
 	if (a->kind == WN_ACCESS_FAULT) {
-		wn_faults_take(l, a);
+		wn_faults_take(l, a, l->now);
 		return;
 	}
 	l->thread = a->thread;

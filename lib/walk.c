@@ -8,6 +8,7 @@
 
 /* Down: the longer a block is that is ridden, the larger are its folios. */
 #define BLOCK_MIN (64u * 1024)
+#define BAND (256u * 1024)
 #define STEP_UP (128u * 1024)
 #define BLOCK_MAX (32u * 1024 * 1024)
 
@@ -79,13 +80,23 @@ static void step(struct wn_walk *w, uint64_t x)
 	bool down = x < w->pos;
 	uint64_t way = down ? w->pos - x : x - w->pos;
 
-	if (!w->steps)
+	if (!w->steps) {
 		w->down = down;
+		w->passed = 0;
+		w->asking = false;
+	}
+	/* One that goes to and fro is no walk, but a few faults may come out of order. */
+	if (down != w->down && way > BAND) {
+		w->steps--;
+		w->passed /= 2;
+	}
 	if (down != w->down || !way)
 		return;
 	w->passed += way;
 	w->pos = x;
-	w->steps = (uint16_t)(w->steps + (w->steps < UINT16_MAX));
+	if (w->steps < 1000)
+		w->steps = (uint16_t)(w->steps + 1 + (way == w->stride));
+	w->stride = way;
 	w->stirred = true;
 }
 
@@ -103,6 +114,7 @@ int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn
 	} else {
 		i = make_room(t, retired, ctx);
 		t->slot[i] = (struct wn_walk){
+			.begin = x,
 			.pos = x,
 			.serial = serial,
 			.file = a->file,

@@ -19,21 +19,27 @@
 
 enum {
 	WN_WALKS = 64,
-	/* A walk is believed when so many faults after its first one agreed. */
-	WN_WALK_STEPS = 2,
+	/*
+	 * A walk is believed after so many steps in one direction; a step that is as long as
+	 * the one before it counts twice, since random pages do that hardly ever.
+	 */
+	WN_WALK_STEPS = 4,
 };
 
 struct wn_walk {
+	uint64_t begin;	   /* its first fault */
 	uint64_t pos;	   /* the page where its reader was seen last */
+	uint64_t stride;   /* length of the last step */
 	uint64_t passed;   /* bytes from where it began */
 	uint64_t edge;	   /* asked for: from here to pos, or up to here when it goes up */
+	uint64_t first;	   /* where asking began */
 	uint64_t settled;  /* what edge was a while ago: faults up to here came after it */
 	uint64_t settled_ns;
 	uint64_t used_ns;
 	uint32_t thread;
 	uint32_t serial;   /* of the file slot */
 	uint16_t file;
-	uint16_t steps;	   /* faults that agreed */
+	uint16_t steps;	   /* how far it can be believed */
 	bool down;
 	bool live;
 	bool asking;	   /* edge means something */
@@ -63,9 +69,9 @@ int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn
 uint64_t wn_walk_ahead(const struct wn_walk *w);
 
 /*
- * What to ask for now; false for nothing.  unit: what the engine asks for at a time when it
- * rides, 0 when it does not; floor: what the kernel itself would read at a fault; most: how
- * far ahead it may be.  Never further ahead than it has come, or than `floor`.
+ * What to ask for now; false for nothing.  unit: what the engine asks for at a time;
+ * floor: what the kernel itself would read at a fault; most: how far ahead it may be.
+ * Never further ahead than it has come, or than `floor`.
  */
 bool wn_walk_order(const struct wn_walk *w, uint64_t unit, uint64_t floor, uint64_t most,
 		   uint64_t file_size, struct wn_order *o);

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/mem.h"
@@ -28,7 +29,9 @@ static int open_event(uint64_t config, uint64_t period, uint32_t wakeup, uint32_
 		.size = sizeof(attr),
 		.config = config,
 		.sample_period = period,
-		.sample_type = PERF_SAMPLE_ADDR | PERF_SAMPLE_ID,
+		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 		.disabled = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -114,9 +117,10 @@ bool wn_tap_read(struct wn_tap *t, struct wn_fault *out)
 			tail = head;
 			break;
 		}
-		if ((uint32_t)header == PERF_RECORD_SAMPLE && size >= 24) {
-			out->addr = word_at(t, tail + 8);
-			out->major = word_at(t, tail + 16) == t->major_id;
+		if ((uint32_t)header == PERF_RECORD_SAMPLE && size >= 32) {
+			out->ns = word_at(t, tail + 8);
+			out->addr = word_at(t, tail + 16);
+			out->major = word_at(t, tail + 24) == t->major_id;
 			out->thread = t->thread;
 			found = true;
 		}

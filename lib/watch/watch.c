@@ -11,8 +11,14 @@
 #include "base/text.h"
 
 #define MS 1000000u
-/* So many faults in a row that were of no use shut a tap. */
+/*
+ * So many faults that were of no use shut a tap, and one that was makes up for so many.
+ * (A program may fill fresh memory, a fault a page, with what it reads.)
+ */
 #define USELESS 64u
+#define USEFUL 32u
+/* Between two looks whether there are new threads. */
+#define LIST_NS (4u * MS)
 #define PAUSE_MIN_NS (20u * MS)
 #define PAUSE_MAX_NS (1000u * (uint64_t)MS)
 #define REST_MIN_NS (2u * MS)
@@ -134,6 +140,9 @@ bool wn_watch_tend(struct wn_watch *w, const struct wn_options *o,
 {
 	if (w->failed || wn_load(&o->value[WN_OPT_WATCH]) == WN_WATCH_OFF)
 		return false;
+	if (w->armed && now_ns - w->listed_ns < LIST_NS)
+		return true;
+	w->listed_ns = now_ns;
 	if ((!w->armed && !arm(w)) || !find_threads(w)) {
 		wn_count(stats, facility_failures, 1);
 		wn_watch_close(w);
@@ -176,8 +185,8 @@ void wn_watch_judge(struct wn_watch *w, uint32_t tap, bool useful, uint64_t now_
 	struct wn_tap *t = &w->tap[tap];
 
 	if (useful) {
-		t->useless = 0;
-		t->pause_ns = 0;
+		t->useless = (uint32_t)wn_above(t->useless, USEFUL);
+		t->pause_ns /= 2;
 		w->rest_ns = REST_MIN_NS;
 		return;
 	}

@@ -23,6 +23,7 @@ enum { WN_TAPS = 64 };
 
 struct wn_fault {
 	uint64_t addr;
+	uint64_t ns;	 /* when, by CLOCK_MONOTONIC */
 	uint32_t thread; /* kernel thread id */
 	uint32_t tap;
 	bool major; /* its page was not in the cache */
@@ -37,7 +38,7 @@ struct wn_tap {
 	uint32_t thread; /* 0: a free place */
 	uint32_t major1; /* descriptors, plus one */
 	uint32_t minor1;
-	uint32_t useless; /* faults since a useful one */
+	uint32_t useless; /* faults, less what useful ones make up for */
 	bool closer;	  /* minor faults are looked at too */
 	bool seen;	  /* its thread was in the last list */
 	bool ended;	  /* its thread is gone */
@@ -48,6 +49,7 @@ struct wn_watch {
 	uint32_t used;	  /* no tap from here on is in use */
 	uint32_t next;	  /* whose ring to read next */
 	uint32_t signal1; /* descriptor, plus one: how the program's threads wake us */
+	uint64_t listed_ns;
 	uint64_t threads; /* how many there were when they were listed last */
 	uint64_t rest_ns; /* how long to sleep when nothing happens */
 	uint32_t deaf;	  /* for so many rests no signal can wake us */
