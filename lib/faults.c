@@ -11,9 +11,10 @@
 /* The same while a walk has only begun, and is not far ahead of its reader. */
 #define YOUNG_NS (MS / 8)
 #define YOUNG (2u * 1024 * 1024)
-/* A walk that was quiet for so long is over; so long one has to be watched closely. */
+/* A walk that was quiet for so long is over; after so long a look now and then will do. */
 #define WALK_END_NS (2000u * (uint64_t)MS)
 #define WALK_QUIET_NS (20u * MS)
+#define QUIET_NS (10u * MS)
 /*
  * What lies between two minor faults that are seen: a mapped neighbourhood of 64 KiB each,
  * and what was missed before they were looked at.
@@ -146,7 +147,7 @@ static void serve(struct wn_loop *l, int index)
 			ask_up(l, index, w, &o);
 		if (w->asking && w->edge == before)
 			return;
-		wn_count(&l->st->stats, walk_bytes, o.to - o.from);
+		wn_count(&l->st->stats, walk_bytes, w->down ? o.to - o.from : wn_above(w->edge, o.from));
 		if (!w->asking)
 			w->first = w->down ? o.to : o.from;
 		w->asking = true;
@@ -230,10 +231,10 @@ static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 {
 	if (!w->steps)
 		return UINT64_MAX;
-	if (l->now - w->used_ns > WALK_QUIET_NS) {
-		wn_watch_closer(&l->st->watch, w->thread, false);
-		return UINT64_MAX;
-	}
+	/* Its reader may only have lost the processor: upward nothing else would show it. */
+	if (l->now - w->used_ns > WALK_QUIET_NS)
+		return w->asking ? QUIET_NS : UINT64_MAX;
+	l->worked = l->now;
 	return w->steps >= WN_WALK_STEPS && w->passed < YOUNG ? YOUNG_NS : WALK_NS;
 }
 
@@ -252,6 +253,7 @@ uint64_t wn_faults_round(struct wn_loop *l)
 		if (!w->live)
 			continue;
 		if (w->serial != serial || l->now - w->used_ns > WALK_END_NS) {
+			wn_watch_closer(&l->st->watch, w->thread, false);
 			retired(l, (int)i);
 			continue;
 		}
@@ -259,8 +261,6 @@ uint64_t wn_faults_round(struct wn_loop *l)
 			serve(l, (int)i);
 		rest = wn_min(rest, look_again(l, w));
 	}
-	if (rest != UINT64_MAX)
-		l->worked = l->now;
 	return rest;
 }
 
