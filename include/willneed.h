@@ -47,7 +47,8 @@ struct willneed_stats {
  * When the helper's queue is full the calling thread submits the request itself.
  * Errors: -EBADF (not open for reading), -ESPIPE (not a regular file), -EINVAL (negative
  * offset or length, or a sum beyond the largest off_t), -EOPNOTSUPP (a file system where
- * prefetching is of no use), -ECANCELED (the engine is off in this process).
+ * prefetching is of no use), -ENOSPC (more files are in use than are tracked),
+ * -ECANCELED (the engine is off in this process).
  */
 int willneed_prefetch(int fd, off_t offset, off_t length);
 

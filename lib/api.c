@@ -22,11 +22,6 @@
 /* Between two looks at pages that have not arrived. */
 #define WAIT_NS 200000u
 
-EXPORT const char *willneed_version(void)
-{
-	return WN_VERSION;
-}
-
 static int check_range(off_t offset, off_t length)
 {
 	off_t sum;
@@ -52,14 +47,35 @@ static int check_file(int fd, struct stat *st)
 	return S_ISREG(st->st_mode) ? 0 : -ESPIPE;
 }
 
-/* Queue full, or no helper to be had: the caller asks for it all. */
-static int ask_here(struct wn_state *st, struct wn_file *f, int fd, uint64_t from, uint64_t to)
+/* One call of advice, until the helper has read what the device takes. */
+#define CHUNK (128u * 1024)
+
+static uint64_t chunk_of(const struct wn_file *f)
 {
-	uint64_t chunk = wn_load(&f->chunk) ? wn_load(&f->chunk) : 128 * 1024;
+	uint64_t chunk = wn_load(&f->chunk);
 
-	for (; from < to; from += chunk) {
-		uint64_t length = wn_min(chunk, to - from);
+	return chunk ? chunk : CHUNK;
+}
 
+/*
+ * Queue full, or no helper to be had: the caller asks for it, but for what was asked for a
+ * moment ago.
+ */
+static int ask_here(struct wn_state *st, uint16_t slot, int fd, uint64_t from, uint64_t to)
+{
+	const struct wn_file *f = &wn_rt.track->files.slot[slot];
+	struct wn_cover_file id = { .file = slot, .serial = wn_load(&f->serial) };
+	uint64_t length;
+
+	wn_cover_tick(&st->cover, wn_sys->now_ns());
+	for (; from < to; from += length) {
+		length = wn_cover_asked(&st->cover, id, from, to);
+		if (length) {
+			wn_count(&st->stats, duplicate_bytes, length);
+			continue;
+		}
+		length = wn_min(chunk_of(f), to - from);
+		wn_cover_mark(&st->cover, id, from, from + length);
 		wn_count(&st->stats, kernel_calls, 1);
 		if (wn_sys->fadvise(fd, (off_t)from, (off_t)length, POSIX_FADV_WILLNEED) < 0)
 			return -EOPNOTSUPP;
@@ -84,8 +100,9 @@ static bool enqueue(struct wn_state *st, uint16_t file, uint64_t from, uint64_t 
 		r->to = to;
 		r->ticket = wn_add(&st->tickets, 1);
 		wn_store_release(&r->phase, WN_REQUEST_READY);
-		wn_helper_kick(st);
-		return true;
+		/* Nobody will come for it, unless somebody is just taking it. */
+		return wn_helper_kick(st) ||
+		       !wn_swap32(&r->phase, WN_REQUEST_READY, WN_REQUEST_FREE);
 	}
 	return false;
 }
@@ -103,10 +120,22 @@ static uint16_t hold_file(struct wn_state *st, const struct stat *file, int fd)
 
 static void let_go(struct wn_state *st, uint16_t slot)
 {
-	if (wn_track_lock(wn_rt.track, &st->lock)) {
-		wn_file_drop(&wn_rt.track->files, slot);
-		wn_track_unlock(&st->lock);
-	}
+	wn_track_drop(wn_rt.track, &st->lock, slot);
+	wn_released(st);
+}
+
+/* The watched mapping that holds all of this, with a reference to its file. */
+static bool hold_mapping(struct wn_state *st, uint64_t from, uint64_t to, struct wn_map *m)
+{
+	bool found;
+
+	if (!wn_track_lock(wn_rt.track, &st->lock))
+		return false;
+	found = wn_map_find(wn_rt.track, from, m) && to <= m->end;
+	if (found)
+		wn_file_ref(&wn_rt.track->files, m->file);
+	wn_track_unlock(&st->lock);
+	return found;
 }
 
 static int prefetch_one(struct wn_state *st, const struct stat *file, int fd, off_t offset,
@@ -114,22 +143,21 @@ static int prefetch_one(struct wn_state *st, const struct stat *file, int fd, of
 {
 	uint64_t from = (uint64_t)offset;
 	uint64_t to = wn_min(from + (uint64_t)length, (uint64_t)file->st_size);
-	struct wn_file none = { 0 };
 	uint16_t slot;
 	int r;
 
-	if (from >= to || wn_mode() == WN_MODE_OBSERVE)
+	if (from >= to || !wn_may_ask())
 		return 0;
 	slot = hold_file(st, file, fd);
 	if (slot == WN_NO_FILE)
-		return ask_here(st, &none, fd, from, to);
+		return -ENOSPC;
 	if (wn_load(&wn_rt.track->files.slot[slot].useless)) {
 		let_go(st, slot);
 		return -EOPNOTSUPP;
 	}
 	if (enqueue(st, slot, from, to))
 		return 0;
-	r = ask_here(st, &wn_rt.track->files.slot[slot], fd, from, to);
+	r = ask_here(st, slot, fd, from, to);
 	let_go(st, slot);
 	return r;
 }
@@ -168,19 +196,16 @@ EXPORT int willneed_prefetch_addr(const void *addr, size_t length)
 		return -EINVAL;
 	if (r < 0)
 		return r;
-	if (!length || wn_mode() == WN_MODE_OBSERVE)
+	if (!length || !wn_may_ask())
 		return 0;
 	/* A watched mapping has a file that the helper can work on. */
-	if (wn_map_find(wn_rt.track, from, &m) && to <= m.end && wn_helper_expected(st) &&
-	    wn_track_lock(wn_rt.track, &st->lock)) {
-		wn_file_ref(&wn_rt.track->files, m.file);
-		wn_track_unlock(&st->lock);
+	if (wn_helper_expected(st) && hold_mapping(st, from, to, &m)) {
 		if (enqueue(st, m.file, m.offset + (from - m.start), m.offset + (to - m.start)))
 			return 0;
 		let_go(st, m.file);
 	}
 	for (uint64_t n; from < to; from += n) {
-		n = wn_min(128 * 1024, wn_round_up(to - from, page));
+		n = wn_min(CHUNK, wn_round_up(to - from, page));
 		wn_count(&st->stats, kernel_calls, 1);
 		r = wn_sys->madvise(from, n, MADV_WILLNEED);
 		/* Memory without a file behind it has nothing to be read. */
@@ -192,12 +217,15 @@ EXPORT int willneed_prefetch_addr(const void *addr, size_t length)
 	return 0;
 }
 
-/* 1: the byte at offset is in the cache; 0: not yet; or a negative errno. */
-static int arrived(int fd, uint64_t offset)
+/*
+ * 1: the byte at offset is in the cache; 0: not yet; or a negative errno.  Waiting for ever
+ * is a plain read, which also tells when the device cannot deliver.
+ */
+static int arrived(int fd, uint64_t offset, bool forever)
 {
 	char byte;
 	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	ssize_t r = wn_sys->preadv2(fd, &iov, (off_t)offset, RWF_NOWAIT);
+	ssize_t r = wn_sys->preadv2(fd, &iov, (off_t)offset, forever ? 0 : RWF_NOWAIT);
 
 	if (r == -EAGAIN)
 		return 0;
@@ -218,15 +246,14 @@ EXPORT int willneed_wait(int fd, off_t offset, off_t length, int timeout_ms)
 		return r;
 	to = wn_min((uint64_t)offset + (uint64_t)length, (uint64_t)file.st_size);
 	for (at = (uint64_t)offset; at < to;) {
-		r = arrived(fd, at);
+		r = arrived(fd, at, timeout_ms < 0);
 		if (r < 0)
 			return r;
 		if (r) {
 			at = wn_round_down(at, page) + page;
 			continue;
 		}
-		if (timeout_ms >= 0 &&
-		    wn_sys->now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
+		if (wn_sys->now_ns() - start >= (uint64_t)timeout_ms * 1000000u)
 			return -ETIMEDOUT;
 		wn_sys->futex_wait(&never, 0, WAIT_NS);
 	}

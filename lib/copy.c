@@ -18,6 +18,8 @@
 #define CHUNK (128u * 1024)
 
 #define CHILL 8u
+/* A fault or two in so many bytes may be chance. */
+#define FAULT_SPAN (512u * 1024)
 /* A kernel window of this size serves ascending pieces well; two readaheads would collide. */
 #define WIDE_WINDOW (4u * PIECE)
 
@@ -41,13 +43,21 @@ static void move(struct job *j, size_t n)
 	j->done += n;
 }
 
-/* Moves n bytes and tells how many major faults that took. */
-static uint64_t move_counting(struct job *j, size_t n)
+/*
+ * Moves n bytes and tells what the thread had to read for it: major faults, or none where
+ * the kernel's own readahead was always a little ahead of a cold copy.
+ */
+static struct wn_thread_reads move_counting(struct job *j, size_t n)
 {
-	uint64_t before = wn_sys->major_faults();
+	struct wn_thread_reads before, after;
 
+	wn_sys->thread_reads(&before);
 	move(j, n);
-	return wn_sys->major_faults() - before;
+	wn_sys->thread_reads(&after);
+	return (struct wn_thread_reads){
+		.faults = after.faults - before.faults,
+		.blocks = after.blocks - before.blocks,
+	};
 }
 
 static void report(struct job *j, uint8_t kind, uint8_t flags, size_t n)
@@ -76,7 +86,7 @@ static void ask_inline(struct job *j, size_t at, size_t n)
 	uint64_t from = wn_round_down((uint64_t)(j->src + at), page);
 	uint64_t to = (uint64_t)(j->src + at + n);
 
-	if (wn_load(&j->file->useless))
+	if (wn_load(&j->file->useless) || !wn_may_ask())
 		return;
 	/* First, so that the helper does not begin a ride on pages that are under way. */
 	wn_cover_mark(&j->st->cover, j->id, j->offset + at, j->offset + at + n);
@@ -88,6 +98,14 @@ static void ask_inline(struct job *j, size_t at, size_t n)
 	}
 	wn_count(&j->st->stats, asked_bytes, n);
 	wn_count(&j->st->stats, inline_bytes, n);
+}
+
+/* How much a thread may ask for itself at a time, in the memory that there is. */
+static uint64_t bite_of(const struct job *j)
+{
+	uint64_t limit = wn_load(&j->st->bite);
+
+	return limit ? wn_min(limit, BITE) : BITE;
 }
 
 static uint64_t asked_from(const struct job *j, size_t at, size_t to)
@@ -102,10 +120,10 @@ static uint64_t ensure_asked(struct job *j, size_t n)
 	uint64_t asked = asked_from(j, j->done, to);
 
 	if (asked < n)
-		ask_inline(j, j->done + asked, wn_min(BITE, j->n - (j->done + asked)));
+		ask_inline(j, j->done + asked, wn_min(wn_max(bite_of(j), n - asked), j->n - (j->done + asked)));
 	/* Without a helper nobody else keeps the device busy meanwhile. */
 	if (!wn_helper_expected(j->st) && to < j->n && !asked_from(j, to, wn_min(to + PIECE, j->n)))
-		ask_inline(j, to, wn_min(BITE, j->n - to));
+		ask_inline(j, to, wn_min(bite_of(j), j->n - to));
 	return asked;
 }
 
@@ -134,8 +152,14 @@ static void copy_cold(struct job *j)
 
 		report(j, WN_ACCESS_STEP, flags, n);
 		wake_when_due(j, n, asked < n);
-		faults = move_counting(j, n);
-		flags = asked == n && faults ? WN_ACCESS_FAULTED : 0;
+		faults = move_counting(j, n).faults;
+		flags = 0;
+		/* Asked for, but not there: evicted meanwhile, or never read.  Ask anew. */
+		if (asked == n && faults > n / FAULT_SPAN) {
+			flags = WN_ACCESS_FAULTED;
+			wn_cover_forget(&j->st->cover, j->id, j->offset + j->done,
+					j->offset + j->n);
+		}
 		wn_count(&j->st->stats, demand_bytes, n);
 		wn_count(&j->st->stats, covered_bytes, asked);
 		wn_count(&j->st->stats, major_faults, faults);
@@ -143,7 +167,7 @@ static void copy_cold(struct job *j)
 }
 
 /*
- * Nobody has asked for the source: is it cached?  Only the faults of a real copy tell, so
+ * Nobody has asked for the source: is it cached?  Only what a real copy has to read tells, so
  * a little is copied, then more and more; a file that has been warm often gets large pieces
  * at once.  Returns at the first sign of cold, unless the kernel's own readahead is good
  * enough: then the pieces, which ascend, are all the help that it needs.
@@ -152,19 +176,21 @@ static void copy_probing(struct job *j, bool alone)
 {
 	uint32_t heat = wn_load(&j->file->heat);
 	size_t piece = (size_t)PROBE << wn_min(2 * (uint64_t)heat, 24);
-	uint64_t faults;
+	struct wn_thread_reads r;
+	bool cold;
 
 	do {
-		faults = move_counting(j, wn_min(piece, j->n - j->done));
-		wn_count(&j->st->stats, major_faults, faults);
-		if (faults) {
+		r = move_counting(j, wn_min(piece, j->n - j->done));
+		wn_count(&j->st->stats, major_faults, r.faults);
+		cold = r.faults || r.blocks;
+		if (cold) {
 			heat = 0;
 			piece = PIECE / 2;
 		}
 		piece *= 2;
-	} while ((!faults || alone) && j->done < j->n);
-	wn_store(&j->file->heat, heat + (heat < 12 && !faults));
-	if (faults && !alone)
+	} while ((!cold || alone) && j->done < j->n);
+	wn_store(&j->file->heat, heat + (heat < 12 && !cold));
+	if (cold && !alone)
 		wn_store(&j->file->chill, CHILL);
 }
 

@@ -19,21 +19,21 @@ typedef void *(*wn_copy_fn)(void *dst, const void *src, size_t n);
  * Copies n bytes with copy(), which must be safe for overlapping ranges, in one go or in
  * ascending pieces; reads ahead when the source is a watched mapping that is not cached.
  */
-WN_SHARED void *wn_copy(void *dst, const void *src, size_t n, wn_copy_fn copy);
+void *wn_copy(void *dst, const void *src, size_t n, wn_copy_fn copy);
 
 /*
  * A file was mapped at addr: watch it.  0, or -EINVAL, -EBADF, -ESPIPE (no regular file),
  * -EOPNOTSUPP (smaller than min_map), -ENOSPC, -EAGAIN (the table was busy), -ECANCELED.
  */
-WN_SHARED int wn_watch(const void *addr, size_t length, int fd, off_t offset);
+int wn_watch(const void *addr, size_t length, int fd, off_t offset);
 
 /* Something else is, or will be, at these addresses. */
-WN_SHARED void wn_unwatch(const void *addr, size_t length);
+void wn_unwatch(const void *addr, size_t length);
 
 /* The mapping at `from` has moved to `to`, or grown or shrunk there. */
-WN_SHARED void wn_moved(const void *from, size_t old_length, const void *to, size_t length, int keep);
+void wn_moved(const void *from, size_t old_length, const void *to, size_t length, int keep);
 
 /* The program has advised a range; MADV_RANDOM asks for no guessing there. */
-WN_SHARED void wn_advised(const void *addr, size_t length, int advice);
+void wn_advised(const void *addr, size_t length, int advice);
 
 #endif

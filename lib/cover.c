@@ -6,9 +6,12 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "track/file.h"
 
 #define LIFE_TICKS 8192u /* between eight and nine seconds */
 #define WAYS 4u
+
+_Static_assert(WN_FILES <= 256, "the key has room for eight bits");
 #define SLOT_PAGES (64u * WN_COVER_WORDS)
 
 static uint64_t key_of(struct wn_cover_file f, uint64_t page)
@@ -127,23 +130,18 @@ uint64_t wn_cover_asked(const struct wn_cover *c, struct wn_cover_file f, uint64
 	return wn_above(wn_min(page * wn_page_size(), to), from);
 }
 
-uint64_t wn_cover_missing(const struct wn_cover *c, struct wn_cover_file f, uint64_t from,
-			  uint64_t to)
+void wn_cover_forget(struct wn_cover *c, struct wn_cover_file f, uint64_t from, uint64_t to)
 {
 	uint64_t page = from / wn_page_size();
 	uint64_t end = wn_round_up(to, wn_page_size()) / wn_page_size();
-	uint64_t first = page;
 
 	while (page < end) {
-		const struct wn_cover_slot *s = lookup(c, key_of(f, page));
-		uint64_t word = s ? wn_load(&s->bits[page % SLOT_PAGES / 64]) : 0;
-		uint64_t set = word >> (page % 64);
+		struct wn_cover_slot *s = (struct wn_cover_slot *)lookup(c, key_of(f, page));
+		uint64_t mask = mask_of(page, end - page);
 
-		if (set) {
-			page += (unsigned)__builtin_ctzll(set);
-			break;
-		}
+		if (s)
+			__atomic_fetch_and(&s->bits[page % SLOT_PAGES / 64], ~mask,
+					   __ATOMIC_RELAXED);
 		page = wn_round_down(page, 64) + 64;
 	}
-	return first == page ? 0 : wn_above(wn_min(page * wn_page_size(), to), from);
 }

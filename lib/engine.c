@@ -56,15 +56,13 @@ static bool wants_uring(const struct wn_kernel *k, enum wn_way way)
 }
 
 /* A file system that this very process serves would be asked by us and wait for us. */
-static bool own_fuse(const struct wn_kernel *k, int fd, uint32_t thread)
+static bool own_fuse(int fd, uint32_t thread)
 {
 	struct statfs sf;
 
 	if (wn_sys->fstatfs(fd, &sf) < 0 || (uint32_t)sf.f_type != FUSE_MAGIC)
 		return false;
-	if (!k->engine->own_fuse)
-		k->engine->own_fuse = wn_serves_fuse(thread) ? 2 : 1;
-	return k->engine->own_fuse == 2;
+	return wn_serves_fuse(thread);
 }
 
 static enum wn_way allowed_way(const struct wn_kernel *k, enum wn_way best)
@@ -94,7 +92,7 @@ static void set_sizes(struct wn_engine_file *f, struct wn_file *w)
 	if (f->way != WN_RIDE)
 		f->unit = wn_max(f->chunk, ADVICE_UNIT);
 	f->chunk = wn_max(wn_round_down(f->chunk, wn_page_size()), wn_page_size());
-	f->unit = wn_round_down(f->unit, 2 * wn_page_size());
+	f->unit = wn_max(wn_round_down(f->unit, 2 * wn_page_size()), 2 * wn_page_size());
 	/*
 	 * Since Linux 6.16 a window ends at a multiple of its folios' size, and the size that
 	 * it hopes for may exceed what it gets; windows that begin at multiples of their own
@@ -131,20 +129,39 @@ static void tell_way(const struct wn_kernel *k, uint16_t file, const struct wn_e
 	wn_line_end(&l);
 }
 
+/* Files grow: whenever the program's side has seen another size, look again. */
+static void learn_size(struct wn_engine_file *f, const struct wn_file *w)
+{
+	uint64_t told = wn_load(&w->size);
+	struct stat st;
+
+	if (told == f->told)
+		return;
+	f->told = told;
+	f->size = told;
+	if (f->fd1 && !wn_sys->fstat((int)f->fd1 - 1, &st))
+		f->size = (uint64_t)st.st_size;
+}
+
 bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread)
 {
 	struct wn_engine_file *f = &k->engine->file[file];
 	struct wn_file *w = &k->track->files.slot[file];
 	uint32_t serial = wn_load(&w->serial);
-	struct stat st;
 	int fd;
 
-	if (f->way != WN_UNOPENED && f->serial == serial)
+	if (f->way != WN_UNOPENED && f->serial == serial) {
+		learn_size(f, w);
 		return f->way != WN_NONE;
+	}
+	/* A late record of a file that nobody needs any more. */
+	if (!wn_load(&w->refs))
+		return false;
 	if (f->fd1)
 		wn_sys->close((int)f->fd1 - 1);
-	*f = (struct wn_engine_file){ .serial = serial, .size = wn_load(&w->size) };
+	*f = (struct wn_engine_file){ .serial = serial };
 	if (k->record_only) {
+		learn_size(f, w);
 		f->way = WN_ADVISE;
 		set_sizes(f, w);
 		return true;
@@ -152,15 +169,14 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 	fd = wn_find_file(k->track, file, thread);
 	if (fd >= 0) {
 		f->fd1 = (uint32_t)fd + 1;
-		f->way = (uint8_t)(own_fuse(k, fd, thread) ? WN_NONE : best_way(fd));
+		f->way = (uint8_t)(own_fuse(fd, thread) ? WN_NONE : best_way(fd));
 		f->uring = wants_uring(k, f->way) && wn_uring_ready(&k->engine->uring);
 		f->way = (uint8_t)allowed_way(k, f->way);
-		if (!wn_sys->fstat(fd, &st))
-			f->size = (uint64_t)st.st_size;
 	} else {
 		wn_count(k->stats, facility_failures, 1);
 		f->way = WN_ADDRESS;
 	}
+	learn_size(f, w);
 	set_sizes(f, w);
 	wn_store(&w->useless, f->way == WN_NONE);
 	tell_way(k, file, f, fd < 0 ? fd : 0);
@@ -245,10 +261,10 @@ uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_st
 	wn_count(k->stats, duplicate_bytes, known);
 	rest.from += known;
 	at = rest.from;
-	if (f->way == WN_RIDE && at < rest.to)
+	if (f->way == WN_RIDE && o->unit >= f->unit && at < rest.to)
 		at = ask_ride(k, f, stream, s, &rest);
 	/* What a ride cannot ask for exactly, and everything where there is none. */
-	end = f->way == WN_RIDE ? rest.exact : rest.to;
+	end = f->way == WN_RIDE && o->unit >= f->unit ? rest.exact : rest.to;
 	if (f->way != WN_ADDRESS && at < end)
 		at = wn_advise(k, f, at, end);
 	if (at < end)

@@ -32,6 +32,7 @@ struct wn_engine_file {
 	uint64_t chunk;	 /* what one call of advice reads */
 	uint64_t align;	 /* where a ride should begin, so that its folios can be large */
 	uint64_t size;
+	uint64_t told;	 /* the size that the program's side knew at the last look */
 	uint32_t serial; /* of the file slot, to notice that it has been reused */
 	uint32_t fd1;
 	uint8_t way;
@@ -56,7 +57,6 @@ struct wn_engine {
 	struct wn_engine_file file[WN_FILES];
 	struct wn_lane lane[WN_LANES];
 	struct wn_uring uring;
-	uint32_t own_fuse; /* 0: not known, 1: no, 2: the program serves FUSE itself */
 };
 
 /* What the engine works with; the pieces live in the runtime's state. */

@@ -128,7 +128,7 @@ static void serve(struct wn_loop *l, int index)
 	struct wn_order o;
 
 	w->stirred = false;
-	if (!w->down && window >= WIDE_WINDOW)
+	if (wn_mode() != WN_MODE_ON || (!w->down && window >= WIDE_WINDOW))
 		return;
 	for (;;) {
 		most = most_ahead(l, w);
@@ -246,7 +246,7 @@ uint64_t wn_faults_round(struct wn_loop *l)
 	if (wn_load(&l->st->watching) &&
 	    wn_watch_tend(&l->st->watch, l->k.options, &l->st->stats, l->now))
 		see(l);
-	for (uint32_t i = 0; i < t->used && !wn_load(&l->st->quit); i++) {
+	for (uint32_t i = 0; i < t->used && !wn_load(&wn_rt.stops); i++) {
 		struct wn_walk *w = &t->slot[i];
 		uint32_t serial = wn_load(&l->k.track->files.slot[w->file].serial);
 

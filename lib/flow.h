@@ -36,6 +36,7 @@ struct wn_order {
 	uint64_t to;	/* what is before this, most likely */
 	/* May the kernel read past `to`, because the reader will most likely go there? */
 	uint64_t slack;
+	uint64_t unit; /* what to ask for at a time; less than the engine's: memory is tight */
 };
 
 #endif

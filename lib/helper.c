@@ -33,6 +33,19 @@ static void rest(struct wn_loop *l, uint64_t ns)
 	wn_store(&st->sleeping, 0);
 }
 
+/*
+ * Whoever brings work after the last look finds `ending` set, and does not count on us.
+ */
+static bool may_end(struct wn_state *st)
+{
+	wn_store(&st->ending, 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!wn_loop_news(st))
+		return true;
+	wn_store(&st->ending, 0);
+	return false;
+}
+
 static void helper_main(void *arg)
 {
 	struct wn_loop l = { .st = arg, .k = wn_kernel_of(arg) };
@@ -47,39 +60,45 @@ static void helper_main(void *arg)
 	}
 	l.worked = wn_sys->now_ns();
 	wn_log(l.k.options, "helper started, thread ", "", (uint64_t)wn_sys->gettid());
-	while (!wn_load(&st->quit)) {
+	while (!wn_load(&wn_rt.stops)) {
 		uint64_t idle = wn_load(&l.k.options->value[WN_OPT_IDLE]) * MS;
 		uint64_t ns = wn_loop_round(&l);
 
-		if (l.now - l.worked >= idle && !wn_loop_news(st))
+		if (l.now - l.worked >= idle && may_end(st))
 			break;
 		rest(&l, wn_min(ns, idle));
 	}
 	wn_loop_end(&l);
 }
 
-static void start(struct wn_state *st)
+static bool start(struct wn_state *st)
 {
 	uint32_t pid = (uint32_t)wn_sys->getpid();
-	int r;
+	int r = 0;
 
+	/* A forked child finds 0. */
 	wn_swap32(&st->pid, 0, pid);
 	/* Another pid but the parent's memory: the child of a vfork(), which borrows it. */
 	if (wn_load(&st->pid) != pid)
-		return;
+		return false;
+	if (!wn_swap32(&st->helper_start, 0, 1))
+		return true;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	/* The last one may still be on its stack. */
-	if (wn_load_acquire(&st->helper_tid) || !wn_swap32(&st->helper_start, 0, 1))
-		return;
-	if (!wn_load_acquire(&st->helper_tid) && !wn_load(&st->quit)) {
+	if (!wn_load_acquire(&st->helper_tid) && !wn_load(&wn_rt.stops)) {
+		wn_store(&st->ending, 0);
 		r = wn_thread_start(helper_main, st, wn_rt.arena.stack_top, &st->helper_tid);
-		wn_count(&st->stats, helper_starts, r == 0);
-		if (r < 0) {
+		if (r > 0) {
+			wn_store(&st->helper_last, (uint32_t)r);
+			wn_count(&st->stats, helper_starts, 1);
+		} else {
 			wn_store(&st->helper_denied, 1);
 			wn_count(&st->stats, facility_failures, 1);
 			wn_log(&wn_rt.options, "no helper thread, errno ", "", (uint64_t)-r);
 		}
 	}
 	wn_store_release(&st->helper_start, 0);
+	return r > 0;
 }
 
 bool wn_helper_expected(const struct wn_state *st)
@@ -103,34 +122,62 @@ void wn_helper_wake(struct wn_state *st)
 	}
 }
 
-void wn_helper_kick(struct wn_state *st)
+bool wn_helper_kick(struct wn_state *st)
 {
 	if (!wn_helper_expected(st))
-		return;
-	if (wn_load(&st->helper_tid))
-		wn_helper_wake(st);
-	else
-		start(st);
+		return false;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!wn_load(&st->helper_tid))
+		return start(st);
+	if (wn_load(&st->ending))
+		return false;
+	wn_helper_wake(st);
+	return true;
 }
 
-void wn_helper_stop(void)
+static void wait_until_gone(struct wn_state *st, uint64_t limit_ns)
 {
-	struct wn_state *st = wn_load_acquire(&wn_rt.state);
-	uint32_t tid;
+	uint64_t start = wn_sys->now_ns();
+	uint32_t never = 0;
 
-	if (!st || wn_load(&st->pid) != (uint32_t)wn_sys->getpid())
-		return;
-	wn_store(&st->quit, 1);
-	/* A thread that is just being started has an id soon. */
-	for (int tries = 0; wn_load_acquire(&st->helper_start) && tries < 1000000; tries++)
-		wn_pause();
-	tid = wn_load_acquire(&st->helper_tid);
-	/* The id is zeroed a moment before the kernel stops counting the thread. */
-	while (tid && wn_sys->thread_alive((int)tid)) {
-		uint32_t never = 0;
-
+	while (wn_sys->thread_alive((int)wn_load(&st->helper_last)) &&
+	       wn_sys->now_ns() - start < limit_ns) {
 		wn_helper_wake(st);
 		wn_sys->futex_wait(&never, 0, 20000);
 	}
-	wn_store(&st->quit, 0);
+}
+
+/*
+ * The count lives outside the state, which may not exist yet and which a forked child finds
+ * empty.  In the child of a vfork() nothing is found to wait for: the id is not its own.
+ */
+void wn_helper_stop(void)
+{
+	struct wn_state *st;
+
+	wn_add(&wn_rt.stops, 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	st = wn_load_acquire(&wn_rt.state);
+	if (!st)
+		return;
+	/* A thread that is just being started has an id soon. */
+	for (int tries = 0; wn_load_acquire(&st->helper_start) && tries < 1000000; tries++)
+		wn_pause();
+	if (wn_load_acquire(&st->helper_tid))
+		wait_until_gone(st, 2000 * (uint64_t)MS);
+	/*
+	 * The id is zeroed a moment before the kernel stops counting the thread; much later
+	 * it may be the id of a thread of the program.
+	 */
+	if (wn_load(&st->helper_last))
+		wait_until_gone(st, MS);
+	wn_store(&st->helper_last, 0);
+}
+
+void wn_helper_allow(void)
+{
+	struct wn_state *st = wn_awake();
+
+	if (wn_add(&wn_rt.stops, -1) == 1 && st && wn_loop_news(st))
+		wn_helper_kick(st);
 }

@@ -11,12 +11,13 @@
 
 #include <stdbool.h>
 
-#include "base/mem.h"
-
 struct wn_state;
 
-/* There is work: starts the helper when there is none, wakes it when it sleeps. */
-void wn_helper_kick(struct wn_state *st);
+/*
+ * There is work: starts the helper when there is none, wakes it when it sleeps.  False when
+ * nobody will look at the work now: it is ending, or may not be started.
+ */
+bool wn_helper_kick(struct wn_state *st);
 
 /* Wakes it when it sleeps. */
 void wn_helper_wake(struct wn_state *st);
@@ -24,7 +25,11 @@ void wn_helper_wake(struct wn_state *st);
 /* May one be expected to do the work, now or shortly? */
 bool wn_helper_expected(const struct wn_state *st);
 
-/* Returns when the kernel has removed the thread; it may be started again later. */
-WN_SHARED void wn_helper_stop(void);
+/*
+ * Returns when the kernel has removed the thread, or after two seconds when it is stuck in
+ * a system call.  It is not started again before wn_helper_allow(); the two are counted.
+ */
+void wn_helper_stop(void);
+void wn_helper_allow(void);
 
 #endif

@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #include "log.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 #include "base/arch.h"
+#include "base/file_io.h"
 #include "base/sys.h"
+
+/*
+ * The program's own descriptor 2, not the helper's: the very open file, so that what others
+ * write goes behind our lines.  Older kernels (before 5.6) open it anew.
+ */
+static int open_stderr(int flags)
+{
+	long pidfd = wn_raw(SYS_pidfd_open, wn_sys->getpid(), 0);
+	long fd = -ENOSYS;
+
+	if (pidfd >= 0) {
+		fd = wn_raw(SYS_pidfd_getfd, pidfd, 2, 0);
+		wn_sys->close((int)pidfd);
+	}
+	return fd >= 0 ? (int)fd : wn_sys->open("/proc/self/fd/2", flags);
+}
 
 int wn_log_open(const char *path)
 {
-	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
-	/* Through /proc, since the helper's own descriptor 2 is not the program's. */
 	if (wn_equal(path, "stderr"))
-		return wn_sys->open("/proc/self/fd/2", flags);
+		return open_stderr(flags);
 	return (int)wn_raw(SYS_openat, AT_FDCWD, path, flags | O_CREAT | O_NOFOLLOW, 0600);
 }
 
@@ -35,7 +52,7 @@ void wn_line_end(struct wn_line *l)
 	if (fd < 0)
 		return;
 	l->buf[l->text.used++] = '\n';
-	wn_sys->write(fd, l->buf, l->text.used);
+	wn_write_quietly(fd, l->buf, l->text.used);
 	wn_sys->close(fd);
 }
 

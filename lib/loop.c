@@ -22,14 +22,14 @@ void wn_streams_share(const struct wn_streams *t, struct wn_bounds *b)
 	}
 }
 
-/* The reference that a request held; when the lock cannot be had, the file stays open. */
-static void drop_file(struct wn_loop *l, uint16_t file)
+static struct wn_bounds bounds_of(const struct wn_loop *l, const struct wn_engine_file *f)
 {
-	if (!wn_track_lock(l->k.track, &l->st->lock))
-		return;
-	if (wn_file_drop(&l->k.track->files, file))
-		wn_store(&l->st->released, 1);
-	wn_track_unlock(&l->st->lock);
+	struct wn_bounds b = { .file_size = f->size };
+
+	wn_streams_share(&l->st->streams, &b);
+	wn_faults_share(&l->st->walks, &b);
+	b.unit = wn_policy_unit(&l->st->policy, f->unit, b.streams);
+	return b;
 }
 
 static void retired(void *ctx, int index)
@@ -38,7 +38,7 @@ static void retired(void *ctx, int index)
 	struct wn_stream *s = &l->st->streams.slot[index];
 
 	if (s->request)
-		drop_file(l, s->file);
+		wn_track_drop(l->k.track, &l->st->lock, s->file);
 	else
 		wn_count(&l->st->stats, unused_bytes, wn_above(s->asked, s->end));
 	wn_engine_close_lane(&l->k, index);
@@ -55,21 +55,17 @@ static void serve(struct wn_loop *l, int index)
 {
 	struct wn_stream *s = &l->st->streams.slot[index];
 	struct wn_engine_file *f = &l->st->engine.file[s->file];
+	struct wn_bounds b;
 	struct wn_order o;
 	uint64_t denied = 0;
 
-	if (!wn_engine_prepare(&l->k, s->file, l->thread))
+	if (wn_mode() != WN_MODE_ON || !wn_engine_prepare(&l->k, s->file, l->thread))
 		return;
+	b = bounds_of(l, f);
+	wn_store(&l->st->bite, (uint32_t)wn_min(b.unit, UINT32_MAX));
 	if (s->run && !s->request)
-		wn_policy_pace(l->k.options, s, f->unit);
-	for (;;) {
-		struct wn_bounds b = {
-			.unit = f->unit,
-			.file_size = f->size,
-		};
-
-		wn_streams_share(&l->st->streams, &b);
-		wn_faults_share(&l->st->walks, &b);
+		wn_policy_pace(l->k.options, s, b.unit);
+	for (;; b = bounds_of(l, f)) {
 		if (!wn_policy_order(&l->st->policy, l->k.options, s, &b, &o, &denied))
 			break;
 		s->asked = wn_engine_ask(&l->k, index, s, &o);
@@ -102,6 +98,10 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 	if (a->kind == WN_ACCESS_BEGIN && !s->run)
 		wn_count(&l->st->stats, streams, 1);
 	wn_engine_judge(&l->k, index, a->file, a->flags & WN_ACCESS_FAULTED);
+	if (a->flags & WN_ACCESS_FAULTED) {
+		s->asked = wn_min(s->asked, a->offset + a->length);
+		s->landed = wn_min(s->landed, s->asked);
+	}
 	if (a->kind == WN_ACCESS_STEP && a->offset < s->asked &&
 	    s->landed < wn_min(a->offset + a->length, s->asked))
 		wn_count(&l->st->stats, late_bytes, a->length);
@@ -115,7 +115,7 @@ static bool listen(struct wn_loop *l)
 	uint64_t lost = 0;
 	bool any = false;
 
-	while (!wn_load(&st->quit) && wn_ring_pop(&st->ring, &a, l->now, &lost)) {
+	while (!wn_load(&wn_rt.stops) && wn_ring_pop(&st->ring, &a, l->now, &lost)) {
 		take(l, &a);
 		any = true;
 	}
@@ -129,7 +129,7 @@ static bool serve_stirred(struct wn_loop *l)
 	struct wn_streams *t = &l->st->streams;
 	bool any = listen(l);
 
-	for (uint32_t i = 0; i < t->used && !wn_load(&l->st->quit); i++) {
+	for (uint32_t i = 0; i < t->used && !wn_load(&wn_rt.stops); i++) {
 		struct wn_stream *s = &t->slot[i];
 
 		if (!s->live || !s->stirred)
@@ -154,12 +154,15 @@ static bool take_request(struct wn_loop *l)
 		    (!oldest || r->ticket < oldest->ticket))
 			oldest = r;
 	}
-	if (!oldest)
+	if (!oldest || !wn_stream_room(&l->st->streams))
 		return false;
+	/* Whoever brought it may be taking it back. */
+	if (!wn_swap32(&oldest->phase, WN_REQUEST_READY, WN_REQUEST_FILLING))
+		return true;
 	l->thread = oldest->thread;
 	index = wn_stream_request(&l->st->streams, oldest->file,
 				  wn_load(&l->k.track->files.slot[oldest->file].serial),
-				  oldest->from, oldest->to, l->now, retired, l);
+				  oldest->from, oldest->to, l->now);
 	wn_store_release(&oldest->phase, WN_REQUEST_FREE);
 	serve(l, index);
 	return true;
@@ -178,7 +181,7 @@ static bool serve_request(struct wn_loop *l, int index)
 	/* Where arrival cannot be seen, or never comes, what was asked for counts as arrived. */
 	s->pos = f->fd1 && l->now - s->used_ns < STREAM_NS ? s->landed : s->asked;
 	serve(l, index);
-	if (s->asked < wn_min(s->end, f->size) && f->way != WN_NONE)
+	if (s->asked < wn_min(s->end, f->size) && f->way != WN_NONE && wn_may_ask())
 		return true;
 	retired(l, index);
 	return false;
@@ -222,11 +225,11 @@ void wn_loop_set_alarm(struct wn_loop *l)
 
 bool wn_loop_news(struct wn_state *st)
 {
-	if (!wn_ring_empty(&st->ring) || wn_load(&st->quit) || wn_load(&st->released))
+	if (wn_ring_ready(&st->ring) || wn_load(&wn_rt.stops) || wn_load(&st->released))
 		return true;
 	for (int i = 0; i < WN_REQUESTS; i++)
 		if (wn_load(&st->request[i].phase) == WN_REQUEST_READY)
-			return true;
+			return wn_stream_room(&st->streams);
 	return false;
 }
 
@@ -248,13 +251,14 @@ uint64_t wn_loop_round(struct wn_loop *l)
 	wn_cover_tick(&st->cover, l->now);
 	wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
 	busy = serve_stirred(l);
-	while (!wn_load(&st->quit) && take_request(l))
+	while (!wn_load(&wn_rt.stops) && take_request(l))
 		busy = true;
 	faults = wn_faults_round(l);
 	wn_engine_flush(&l->k);
 	unfinished = look_around(l, &active);
-	if (wn_load(&st->released)) {
+	if (wn_load(&st->released) || wn_load(&l->k.track->orphaned)) {
 		wn_store(&st->released, 0);
+		wn_store(&l->k.track->orphaned, 0);
 		wn_engine_close_files(&l->k, false);
 	}
 	settle_accounts(l);

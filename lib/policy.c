@@ -6,6 +6,8 @@
 #define REFRESH_NS 100000000u
 /* The part of the free memory that may be filled ahead of readers. */
 #define HEADROOM_SHARE 8
+/* Less than this at a time costs more calls than it is worth. */
+#define SMALLEST_UNIT (64u * 1024)
 
 void wn_policy_refresh(struct wn_policy *p, const struct wn_options *o, uint64_t now_ns,
 		       uint64_t (*headroom)(void))
@@ -27,6 +29,14 @@ static uint64_t window_of(const struct wn_policy *p, const struct wn_options *o,
 	uint64_t share = p->budget / (b->streams ? b->streams : 1);
 
 	return wn_min(wn_load(&o->value[WN_OPT_WINDOW]), share);
+}
+
+uint64_t wn_policy_unit(const struct wn_policy *p, uint64_t unit, uint32_t streams)
+{
+	uint64_t share = p->budget / (streams ? streams : 1);
+
+	/* A ride has up to three windows under way. */
+	return share >= 3 * unit ? unit : wn_min(unit, wn_max(share / 4, SMALLEST_UNIT));
 }
 
 static uint64_t lead_of(const struct wn_options *o, const struct wn_stream *s, uint64_t unit)
@@ -85,6 +95,7 @@ bool wn_policy_order(const struct wn_policy *p, const struct wn_options *o,
 	out->from = s->asked;
 	out->exact = wn_max(s->asked, wn_min(exact, to));
 	out->to = to;
+	out->unit = b->unit;
 	/* Behind `to` there may be more that is certain, or that the evidence allows. */
 	out->slack = wn_max(wn_above(exact, to), wn_min(wn_above(allowed, to), 2 * b->unit));
 	if (left < 2 * b->unit)

@@ -25,11 +25,17 @@ void wn_policy_refresh(struct wn_policy *p, const struct wn_options *o, uint64_t
 		       uint64_t (*headroom)(void));
 
 struct wn_bounds {
-	uint64_t unit;	    /* what the engine likes to ask for at a time */
+	uint64_t unit;	    /* what is asked for at a time; see wn_policy_unit() */
 	uint64_t file_size;
 	uint64_t ahead;	    /* of all streams, this one included */
 	uint32_t streams;   /* that share the budget, this one included */
 };
+
+/*
+ * What to ask for at a time, where the engine would like `unit`: that, unless it is too
+ * much for the stream's fair share of the budget.
+ */
+uint64_t wn_policy_unit(const struct wn_policy *p, uint64_t unit, uint32_t streams);
 
 /* The next order for this stream; false when there is nothing to ask for now. */
 bool wn_policy_order(const struct wn_policy *p, const struct wn_options *o,

@@ -106,7 +106,7 @@ uint64_t wn_ride(const struct wn_kernel *k, const struct wn_engine_file *f,
 		 struct wn_lane *lane, struct wn_cover_file id, const struct wn_order *o)
 {
 	uint64_t limit = o->to >= f->size ? UINT64_MAX : o->to + o->slack;
-	uint64_t at = o->from;
+	uint64_t at = o->from, next;
 	int r;
 
 	if (lane->riding)
@@ -120,7 +120,10 @@ uint64_t wn_ride(const struct wn_kernel *k, const struct wn_engine_file *f,
 			break;
 		}
 		/* Cached where a window should begin: advice asks for what is missing in it. */
-		at = lane->riding ? lane->edge : wn_advise(k, f, at, at + f->unit);
+		next = lane->riding ? lane->edge : wn_advise(k, f, at, at + f->unit);
+		if (next <= at)
+			break;
+		at = next;
 	}
 	return wn_max(at, o->from);
 }

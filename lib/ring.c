@@ -31,6 +31,14 @@ bool wn_ring_empty(const struct wn_ring *r)
 	return wn_load(&r->head) == r->tail;
 }
 
+bool wn_ring_ready(const struct wn_ring *r)
+{
+	uint64_t waiting = wn_load(&r->head) - r->tail;
+
+	return waiting > WN_RING_SLOTS ||
+	       (waiting && wn_load(&r->slot[r->tail % WN_RING_SLOTS].stamp) == r->tail + 1);
+}
+
 bool wn_ring_pop(struct wn_ring *r, struct wn_access *a, uint64_t now_ns, uint64_t *lost)
 {
 	while (!wn_ring_empty(r)) {

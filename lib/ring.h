@@ -29,5 +29,7 @@ void wn_ring_push(struct wn_ring *r, const struct wn_access *a);
 /* The next record, if any; *lost grows by the number of those that were overwritten. */
 bool wn_ring_pop(struct wn_ring *r, struct wn_access *a, uint64_t now_ns, uint64_t *lost);
 bool wn_ring_empty(const struct wn_ring *r);
+/* Would wn_ring_pop() give a record now, without waiting for a writer? */
+bool wn_ring_ready(const struct wn_ring *r);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "base/arch.h"
+#include "base/file_io.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "helper.h"
@@ -24,11 +25,11 @@ static void complain(const char *name, const char *value, const char *allowed)
 	wn_text_add(&t, "willneed: ");
 	wn_text_add(&t, name);
 	wn_text_add(&t, "=");
-	wn_text_add(&t, value);
+	wn_text_add_short(&t, value);
 	wn_text_add(&t, ": allowed is ");
 	wn_text_add(&t, allowed);
 	wn_text_add(&t, "; the default is used\n");
-	wn_sys->write(2, buf, t.used);
+	wn_write_quietly(2, buf, t.used);
 }
 
 /* Is this program one of those that the user wants helped? */
@@ -46,6 +47,14 @@ static bool chosen(const struct wn_options *o)
 	return !skip || wn_word_index(skip, ',', comm) < 0;
 }
 
+/* The very function of this copy, whatever the name is bound to. */
+extern const char *own_version(void) __attribute__((alias("willneed_version"), visibility("hidden")));
+
+__attribute__((visibility("default"))) const char *willneed_version(void)
+{
+	return WN_VERSION;
+}
+
 /*
  * Runs before main(): reads the environment that the kernel handed over, and returns.
  * (The loader passes argc, argv and envp to every constructor.)
@@ -54,6 +63,12 @@ __attribute__((constructor)) static void born(int argc, char **argv, char **env)
 {
 	(void)argc;
 	(void)argv;
+	/* The preload library comes first with the same names: its engine does the work. */
+	if ((void *)own_version != (void *)willneed_version) {
+		wn_store(&wn_rt.shadowed, 1);
+		wn_store(&wn_rt.dormant, 1);
+		return;
+	}
 	if (getauxval(AT_SECURE)) {
 		/* Privileged: the environment is somebody else's. */
 		wn_store(&wn_rt.dormant, 1);
@@ -72,15 +87,40 @@ __attribute__((destructor)) static void dying(void)
 	static const struct willneed_stats none;
 	const char *path = wn_option_text(&wn_rt.options, WN_OPT_STATS);
 	struct wn_state *st = wn_load_acquire(&wn_rt.state);
-	int fd;
+	/* Descriptor 2 itself, so that what others write there goes behind our lines. */
+	bool own = path && !wn_equal(path, "stderr");
+	int fd = own ? wn_log_open(path) : 2;
 
-	if (!path)
-		return;
-	fd = wn_log_open(path);
-	if (fd < 0)
+	if (!path || fd < 0)
 		return;
 	wn_stats_print(st ? &st->stats : &none, fd);
-	wn_sys->close(fd);
+	if (own)
+		wn_sys->close(fd);
+}
+
+/* Two threads may come here at once: the loser gives its memory back. */
+static struct wn_state *make_state(struct wn_runtime *rt)
+{
+	struct wn_arena arena;
+	struct wn_state *st, *none = NULL;
+
+	if (wn_arena_map(&arena, sizeof(struct wn_track), sizeof(struct wn_state),
+			 HELPER_STACK) < 0)
+		return NULL;
+	st = arena.wiped;
+	/*
+	 * The helper is for this process.  A forked child finds 0 here and takes it; the child
+	 * of a vfork() finds another's.
+	 */
+	st->pid = (uint32_t)wn_sys->getpid();
+	if (__atomic_compare_exchange_n(&rt->track, &none, arena.kept, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE)) {
+		rt->arena = arena;
+		wn_store_release(&rt->state, st);
+		return st;
+	}
+	wn_arena_unmap(&arena);
+	return wn_load_acquire(&rt->state);
 }
 
 int wn_wake_up(struct wn_state **state)
@@ -91,15 +131,9 @@ int wn_wake_up(struct wn_state **state)
 	if (wn_load(&rt->dormant) || wn_mode() == WN_MODE_OFF)
 		return -ECANCELED;
 	if (!st) {
-		/* One attempt: a second thread, or a failure, leaves things as they are. */
-		if (!wn_swap32(&rt->mapping_arena, 0, 1))
+		st = make_state(rt);
+		if (!st)
 			return -ENOMEM;
-		if (wn_arena_map(&rt->arena, sizeof(struct wn_track), sizeof(struct wn_state),
-				 HELPER_STACK) < 0)
-			return -ENOMEM;
-		rt->track = rt->arena.kept;
-		st = rt->arena.wiped;
-		wn_store_release(&rt->state, st);
 	}
 	*state = st;
 	return 0;
@@ -120,10 +154,17 @@ void wn_set_gate(void)
 	wn_store(wn_rt.copy_min, open ? wn_load(&wn_rt.options.value[WN_OPT_MIN_COPY]) : SIZE_MAX);
 }
 
+bool wn_may_ask(void)
+{
+	return wn_mode() == WN_MODE_ON &&
+	       wn_rt.options.value[WN_OPT_ENGINE] != WN_ENGINE_NULL;
+}
+
 void wn_sleep_for_good(void)
 {
-	wn_helper_stop();
 	wn_store(&wn_rt.dormant, 1);
+	/* Never allowed again. */
+	wn_helper_stop();
 	wn_set_gate();
 }
 

@@ -45,7 +45,9 @@ struct wn_state {
 	uint32_t helper_start; /* 1: somebody is starting it */
 	uint32_t helper_denied; /* threads cannot be had here: never try again */
 	uint32_t sleeping;     /* 1 while the helper sleeps on this futex, 2 while it watches */
-	uint32_t quit;	       /* the helper is to end now */
+	uint32_t helper_last;  /* its id even then, until it is known to be gone */
+	uint32_t ending;       /* it is about to end for want of work */
+	uint32_t bite;	       /* what a thread may ask for itself at a time; 0: not limited */
 	uint32_t released;     /* a file lost its last reference: let go of it */
 	uint32_t watching;     /* page faults are to be watched */
 	uint64_t progress;     /* bytes that cold readers have reported */
@@ -69,8 +71,9 @@ struct wn_runtime {
 	struct wn_arena arena;
 	struct wn_track *track; /* NULL until there is something to track */
 	struct wn_state *state;
-	uint32_t mapping_arena; /* somebody is at it, or failed */
 	uint32_t dormant;	/* for good */
+	uint32_t stops;		/* while not 0 there must be no helper; see helper.h */
+	uint32_t shadowed;	/* another copy of the engine is the one at work */
 	size_t *copy_min;	/* the preload library's gate; see front/front.h */
 	size_t no_gate;
 	void *(*copy)(void *dst, const void *src, size_t n); /* the best that is known */
@@ -96,13 +99,16 @@ int wn_wake_up(struct wn_state **state);
  * The preload library is there: *gate is its threshold in front of copies, and copy is the
  * program's own memmove().
  */
-WN_SHARED void wn_attach(size_t *gate, void *(*copy)(void *dst, const void *src, size_t n));
+void wn_attach(size_t *gate, void *(*copy)(void *dst, const void *src, size_t n));
 
 /* Sets the gate in front of copies: open while there is something to be found behind it. */
 void wn_set_gate(void);
 
+/* May the kernel be asked for pages, as far as the settings go? */
+bool wn_may_ask(void);
+
 /* The helper ends, the state is left alone, and every wrapper is a tail call from now on. */
-WN_SHARED void wn_sleep_for_good(void);
+void wn_sleep_for_good(void);
 
 struct wn_kernel wn_kernel_of(struct wn_state *st);
 

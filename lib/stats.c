@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats.h"
 
-#include "base/sys.h"
+#include "base/file_io.h"
 #include "base/text.h"
 
 void wn_stats_print(const struct willneed_stats *stats, int fd)
@@ -15,5 +15,5 @@ void wn_stats_print(const struct willneed_stats *stats, int fd)
 	wn_text_add(&t, "\n");
 #include "willneed-counters.h"
 #undef WILLNEED_COUNTER
-	wn_sys->write(fd, buf, t.used);
+	wn_write_quietly(fd, buf, t.used);
 }

@@ -31,7 +31,8 @@ uint64_t wn_stream_consumed(const struct wn_stream *s)
 }
 
 /* The stream whose end this range continues; the same thread's own before any other's. */
-static struct wn_stream *continued_by(struct wn_streams *t, const struct wn_access *a)
+static struct wn_stream *continued_by(struct wn_streams *t, const struct wn_access *a,
+				      uint32_t serial)
 {
 	struct wn_stream *best = NULL;
 
@@ -39,6 +40,7 @@ static struct wn_stream *continued_by(struct wn_streams *t, const struct wn_acce
 		struct wn_stream *s = &t->slot[i];
 
 		if (!s->live || s->request || s->file != a->file ||
+		    s->serial != serial ||
 		    !continues(s, a->thread, a->offset))
 			continue;
 		if (!best || (s->thread == a->thread && best->thread != a->thread))
@@ -48,20 +50,28 @@ static struct wn_stream *continued_by(struct wn_streams *t, const struct wn_acce
 }
 
 /* The stream in whose range this piece lies. */
-static struct wn_stream *holding(struct wn_streams *t, const struct wn_access *a)
+static struct wn_stream *holding(struct wn_streams *t, const struct wn_access *a,
+				 uint32_t serial)
 {
 	struct wn_stream *best = NULL;
 
 	for (uint32_t i = 0; i < t->used; i++) {
 		struct wn_stream *s = &t->slot[i];
 
-		if (!s->live || s->request || s->file != a->file || a->offset < s->begin ||
+		if (!s->live || s->request || s->file != a->file ||
+		    s->serial != serial || a->offset < s->begin ||
 		    a->offset >= s->end)
 			continue;
 		if (!best || (s->thread == a->thread && best->thread != a->thread))
 			best = s;
 	}
 	return best;
+}
+
+/* Requests end by themselves; a reader's stream comes back when the reader does. */
+static bool older(const struct wn_stream *a, const struct wn_stream *b)
+{
+	return a->request != b->request ? b->request : a->used_ns < b->used_ns;
 }
 
 /* An unused slot, or the one that was quiet for longest. */
@@ -77,7 +87,7 @@ static struct wn_stream *make_room(struct wn_streams *t,
 			t->used = (uint32_t)wn_max(t->used, i + 1);
 			return s;
 		}
-		if (s->used_ns < oldest->used_ns)
+		if (older(s, oldest))
 			oldest = s;
 	}
 	if (retired)
@@ -104,7 +114,7 @@ static struct wn_stream *begin(struct wn_streams *t, const struct wn_access *a,
 			       uint32_t serial, void (*retired)(void *ctx, int index),
 			       void *ctx)
 {
-	struct wn_stream *s = continued_by(t, a);
+	struct wn_stream *s = continued_by(t, a, serial);
 
 	if (!s) {
 		s = make_room(t, retired, ctx);
@@ -132,7 +142,7 @@ int wn_stream_access(struct wn_streams *t, const struct wn_access *a, uint32_t s
 	if (a->kind == WN_ACCESS_BEGIN) {
 		s = begin(t, a, serial, retired, ctx);
 	} else {
-		s = holding(t, a);
+		s = holding(t, a, serial);
 		if (!s)
 			return -1;
 		s->pos = wn_max(s->pos, a->offset);
@@ -144,13 +154,23 @@ int wn_stream_access(struct wn_streams *t, const struct wn_access *a, uint32_t s
 	return (int)(s - t->slot);
 }
 
+bool wn_stream_room(const struct wn_streams *t)
+{
+	for (uint32_t i = 0; i < WN_STREAMS; i++)
+		if (!t->slot[i].live)
+			return true;
+	return false;
+}
+
 int wn_stream_request(struct wn_streams *t, uint16_t file, uint32_t serial, uint64_t from,
-		      uint64_t to, uint64_t now_ns, void (*retired)(void *ctx, int index),
-		      void *ctx)
+		      uint64_t to, uint64_t now_ns)
 {
 	struct wn_access a = { .offset = from, .length = to - from, .file = file };
-	struct wn_stream *s = make_room(t, retired, ctx);
+	struct wn_stream *s;
 
+	if (!wn_stream_room(t))
+		return -1;
+	s = make_room(t, NULL, NULL);
 	renew(s, &a, serial);
 	s->request = true;
 	s->used_ns = now_ns;

@@ -48,10 +48,11 @@ struct wn_streams {
 int wn_stream_access(struct wn_streams *t, const struct wn_access *a, uint32_t serial,
 		     uint64_t now_ns, void (*retired)(void *ctx, int index), void *ctx);
 
-/* A free slot for a range that the API asked for; same ownership as above. */
+/* A slot for a range that the API asked for, or -1 while none is free. */
 int wn_stream_request(struct wn_streams *t, uint16_t file, uint32_t serial, uint64_t from,
-		      uint64_t to, uint64_t now_ns, void (*retired)(void *ctx, int index),
-		      void *ctx);
+		      uint64_t to, uint64_t now_ns);
+/* Is there one? */
+bool wn_stream_room(const struct wn_streams *t);
 
 /* Bytes that the stream has in flight or waiting in the cache, ahead of its reader. */
 uint64_t wn_stream_ahead(const struct wn_stream *s);

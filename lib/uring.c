@@ -94,8 +94,10 @@ void wn_uring_reap(struct wn_uring *u, void (*arrived)(void *ctx, uint64_t tag, 
 
 void wn_uring_close(struct wn_uring *u)
 {
-	if (u->on)
-		io_uring_queue_exit(ring_of(u));
+	/* What failed once is not tried again. */
+	if (!u->on)
+		return;
+	io_uring_queue_exit(ring_of(u));
 	u->on = false;
 	u->tried = false;
 }

@@ -27,6 +27,7 @@ static int add(struct wn_state *st, struct wn_map *m, const struct stat *file, i
 		if (r < 0)
 			wn_file_drop(&t->files, m->file);
 	}
+	wn_set_gate();
 	wn_track_unlock(&st->lock);
 	if (dropped)
 		wn_released(st);
@@ -95,7 +96,6 @@ int wn_watch(const void *addr, size_t length, int fd, off_t offset)
 		wn_count(&st->stats, maps_refused, 1);
 	else
 		wn_count(&st->stats, maps, 1);
-	wn_set_gate();
 	if (r >= 0)
 		look_at_faults(st, &m, &file);
 	return r;
@@ -111,10 +111,23 @@ void wn_unwatch(const void *addr, size_t length)
 	    !wn_track_lock(t, &st->lock))
 		return;
 	dropped = wn_map_remove(t, (uint64_t)addr, length);
+	wn_set_gate();
 	wn_track_unlock(&st->lock);
 	if (dropped)
 		wn_released(st);
-	wn_set_gate();
+}
+
+/* The part of the file that is mapped at `to` now; false when that is nothing. */
+static bool moved_part(const struct wn_track *t, uint64_t from, uint64_t to, uint64_t length,
+		       struct wn_map *m)
+{
+	uint64_t left;
+
+	m->offset += from - m->start;
+	left = wn_round_up(wn_above(t->files.slot[m->file].size, m->offset), wn_page_size());
+	m->start = to;
+	m->end = to + wn_min(length, left);
+	return m->end > to;
 }
 
 void wn_moved(const void *from, size_t old_length, const void *to, size_t length, int keep)
@@ -122,28 +135,23 @@ void wn_moved(const void *from, size_t old_length, const void *to, size_t length
 	struct wn_state *st = wn_awake();
 	struct wn_track *t = wn_rt.track;
 	struct wn_map m;
-	bool watched;
+	bool watched, dropped = false;
 
-	if (!st)
+	if (!st || !wn_load(&t->count) || !wn_track_lock(t, &st->lock))
 		return;
-	watched = wn_map_find(t, (uint64_t)from, &m) && wn_track_lock(t, &st->lock);
-	if (watched) {
+	watched = wn_map_find(t, (uint64_t)from, &m);
+	if (watched)
 		wn_file_ref(&t->files, m.file);
-		wn_track_unlock(&st->lock);
-	}
 	if (!keep)
-		wn_unwatch(from, old_length);
-	wn_unwatch(to, length);
-	if (!watched || !wn_track_lock(t, &st->lock))
-		return;
-	m.offset += (uint64_t)from - m.start;
-	m.start = (uint64_t)to;
-	m.end = m.start + wn_min(length, wn_round_up(wn_above(t->files.slot[m.file].size, m.offset),
-						     wn_page_size()));
-	if (m.end == m.start || wn_map_add(t, &m) < 0)
-		wn_file_drop(&t->files, m.file);
-	wn_track_unlock(&st->lock);
+		dropped = wn_map_remove(t, (uint64_t)from, old_length);
+	dropped |= wn_map_remove(t, (uint64_t)to, length);
+	if (watched && (!moved_part(t, (uint64_t)from, (uint64_t)to, length, &m) ||
+			wn_map_add(t, &m) < 0))
+		dropped |= wn_file_drop(&t->files, m.file);
 	wn_set_gate();
+	wn_track_unlock(&st->lock);
+	if (dropped)
+		wn_released(st);
 }
 
 void wn_advised(const void *addr, size_t length, int advice)

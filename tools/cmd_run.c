@@ -12,6 +12,7 @@
 struct run_args {
 	const char *library;
 	bool verbose;
+	bool marked;		/* by "--": the command is no misspelt verb */
 	char **command;
 };
 
@@ -19,25 +20,14 @@ enum { KEY_LIBRARY = 0x100, KEY_LOG, KEY_SET, KEY_OFF, KEY_HELP_OPTIONS };
 
 static const struct argp_option run_options[] = {
 	{ "stats", 's', NULL, 0, "Print the library's counters on stderr at exit", 0 },
-	{ "log", KEY_LOG, "FILE", 0, "Where the library tells what it does", 0 },
+	{ "log", KEY_LOG, "FILE", 0, "Append to FILE (or to stderr) what the library does", 0 },
 	{ "set", KEY_SET, "NAME=VALUE", 0, "Change a setting (see --help-options)", 0 },
 	{ "off", KEY_OFF, NULL, 0, "Preload the library, but let it do nothing", 0 },
 	{ "library", KEY_LIBRARY, "FILE", 0, "The preload library to use", 0 },
-	{ "verbose", 'v', NULL, 0, "Say when the command is run without the library", 0 },
+	{ "verbose", 'v', NULL, 0, "Tell what is loaded and how it is set, or why nothing is", 0 },
 	{ "help-options", KEY_HELP_OPTIONS, NULL, 0, "List the settings", 1 },
 	{ 0 },
 };
-
-/* A relative name would mean another file as soon as the command changes directory. */
-static int set_file(const char *variable, const char *file)
-{
-	char cwd[PATH_MAX], path[2 * PATH_MAX];
-
-	if (*file == '/' || !strcmp(file, "stderr") || !getcwd(cwd, sizeof(cwd)))
-		return setenv(variable, file, 1);
-	snprintf(path, sizeof(path), "%s/%s", cwd, file);
-	return setenv(variable, path, 1);
-}
 
 static error_t run_parse(int key, char *arg, struct argp_state *state)
 {
@@ -53,7 +43,9 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 		args->verbose = true;
 		return 0;
 	case KEY_LOG:
-		return set_file("WILLNEED_LOG", arg) ? errno : 0;
+		if (wn_settings_log(arg) < 0)
+			exit(WN_EXIT_USAGE);
+		return 0;
 	case KEY_SET:
 		if (wn_settings_apply(arg) < 0)
 			exit(WN_EXIT_USAGE);
@@ -68,6 +60,7 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 		exit(0);
 	case ARGP_KEY_ARG:
 		/* The command's own options are none of ours. */
+		args->marked = state->quoted != 0;
 		args->command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return 0;
@@ -104,8 +97,12 @@ static int set_preload(const struct run_args *args, const char *library,
 	const char *why = wn_program_refusal(program);
 	char *value;
 
-	if (why && args->verbose)
+	if (args->verbose && why) {
 		wn_say("%s runs without the library: %s", program, why);
+	} else if (args->verbose) {
+		wn_say("%s runs with %s", program, library);
+		wn_settings_tell();
+	}
 	value = wn_preload_join(why ? NULL : library, getenv("LD_PRELOAD"));
 	if (!value)
 		return -ENOMEM;
@@ -121,6 +118,17 @@ static int exec_failed(const char *name, int err)
 	return err == ENOENT ? WN_EXIT_NOTFOUND : WN_EXIT_NOEXEC;
 }
 
+/* Only where there is no such command: who has one called "bunch" may run it. */
+static int not_found(const char *name, bool maybe_verb)
+{
+	const char *verb = maybe_verb ? wn_verb_like(name) : NULL;
+
+	if (!verb)
+		return exec_failed(name, ENOENT);
+	wn_say("there is no command '%s': is the verb '%s' meant?", name, verb);
+	return WN_EXIT_USAGE;
+}
+
 int cmd_run(int argc, char **argv)
 {
 	char library[PATH_MAX], program[PATH_MAX];
@@ -132,6 +140,9 @@ int cmd_run(int argc, char **argv)
 	if (wn_preload_find(args.library, library) < 0)
 		return WN_EXIT_USAGE;
 	err = wn_program_find(args.command[0], program);
+	if (err == -ENOENT)
+		return not_found(args.command[0],
+				 !args.marked && !strcmp(argv[0], "willneed"));
 	if (err)
 		return exec_failed(args.command[0], -err);
 	err = set_preload(&args, library, program);

@@ -10,40 +10,110 @@
 
 #define LIBRARY_NAME "libwillneed-preload.so"
 
-/* Relative places are seen from the directory of this program's own file: it lies at the
- * top of the build tree, or one below it in .libs when libtool has wrapped it. */
-static const char *const library_places[] = { ".libs", ".", WN_LIBDIR, NULL };
+#if defined(__x86_64__)
+#define MULTIARCH "x86_64-linux-gnu"
+#elif defined(__aarch64__)
+#define MULTIARCH "aarch64-linux-gnu"
+#endif
+
+/* The first two are the build tree: libtool keeps what it links in .libs. */
+static const char *const library_places[] = {
+	".libs", ".", WN_LIBDIR, "../lib", "../lib64", "../lib/" MULTIARCH, NULL
+};
+
+/* The directory of this program's own file, with a slash at its end. */
+static void own_directory(char path[PATH_MAX])
+{
+	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	char *slash;
+
+	path[length > 0 ? length : 0] = '\0';
+	slash = strrchr(path, '/');
+	if (slash)
+		slash[1] = '\0';
+}
+
+/* How one gets from WN_BINDIR to an absolute place: "../lib". */
+static void from_bindir(const char *place, char relative[PATH_MAX])
+{
+	static const char bin[] = WN_BINDIR;
+	size_t used = 0, same = 0;
+
+	for (size_t i = 0;; i++) {
+		bool ends = (!bin[i] || bin[i] == '/') && (!place[i] || place[i] == '/');
+
+		if (ends)
+			same = i;
+		if (bin[i] != place[i] || !bin[i])
+			break;
+	}
+	for (const char *p = bin + same; *p && used + 3 < PATH_MAX; p++) {
+		if (p[0] == '/' && p[1] && p[1] != '/')
+			used += (size_t)sprintf(relative + used, "../");
+	}
+	snprintf(relative + used, PATH_MAX - used, "%s",
+		 place + same + (place[same] == '/'));
+}
+
+static bool is_in(const char *base, const char *place, const char *name,
+		  char path[PATH_MAX])
+{
+	char *try;
+	bool found;
+
+	if (asprintf(&try, "%s%s/%s", base, place, name) < 0)
+		return false;
+	found = access(try, R_OK) == 0 && realpath(try, path);
+	free(try);
+	return found;
+}
 
 int wn_companion_find(const char *name, const char *const *places, char path[PATH_MAX])
 {
-	char self[PATH_MAX], try[2 * PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	char self[PATH_MAX], relative[PATH_MAX];
 
-	self[length > 0 ? length : 0] = '\0';
-	slash = strrchr(self, '/');
-	if (slash)
-		slash[1] = '\0';
-	for (; *places; places++) {
-		snprintf(try, sizeof(try), "%s%s/%s", **places == '/' ? "" : self,
-			 *places, name);
-		if (access(try, R_OK) == 0 && realpath(try, path))
+	own_directory(self);
+	/* An installed tree may have been moved as a whole, or be below DESTDIR. */
+	for (const char *const *p = places; *p; p++) {
+		if (**p == '/')
+			from_bindir(*p, relative);
+		if (is_in(self, **p == '/' ? relative : *p, name, path))
+			return 0;
+	}
+	for (const char *const *p = places; *p; p++) {
+		if (**p == '/' && is_in("", *p, name, path))
 			return 0;
 	}
 	return -ENOENT;
 }
 
-int wn_preload_find(const char *asked, char path[PATH_MAX])
+static int check_asked(const char *asked, char path[PATH_MAX])
 {
-	if (!asked)
-		asked = getenv("WILLNEED_LIBRARY");
-	if (asked && (access(asked, R_OK) < 0 || !realpath(asked, path))) {
+	if (access(asked, R_OK) < 0 || !realpath(asked, path)) {
 		int err = -errno;
 
-		wn_say("cannot read the library %s: %s", asked, strerror(-err));
+		wn_say("cannot read the library '%s': %s", asked, strerror(-err));
 		return err;
 	}
-	if (!asked && wn_companion_find(LIBRARY_NAME, library_places, path) < 0) {
+	if (!wn_is_preload_library(path)) {
+		wn_say("%s is not willneed's preload library for this machine", path);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int wn_preload_find(const char *asked, char path[PATH_MAX])
+{
+	const char *variable = getenv("WILLNEED_LIBRARY");
+
+	if (!asked && variable && *variable)
+		asked = variable;
+	if (asked) {
+		int err = check_asked(asked, path);
+
+		if (err)
+			return err;
+	} else if (wn_companion_find(LIBRARY_NAME, library_places, path) < 0) {
 		wn_say("cannot find " LIBRARY_NAME
 		       ": build or install it, or name it with --library");
 		return -ENOENT;

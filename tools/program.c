@@ -160,6 +160,58 @@ static const char *elf_refusal(const struct image *im)
 	return NULL;
 }
 
+/* Is a symbol of this name defined in a table of dynamic symbols? */
+static bool defines(const struct image *im, const ElfW(Shdr) *table,
+		    const ElfW(Shdr) *names, const char *name)
+{
+	uint64_t count = table->sh_size / sizeof(ElfW(Sym));
+	const ElfW(Sym) *symbol = image_at(im, table->sh_offset, table->sh_size);
+	size_t size = strlen(name) + 1;
+
+	for (uint64_t i = 0; symbol && i < count; i++) {
+		const char *found;
+
+		if (symbol[i].st_shndx == SHN_UNDEF || symbol[i].st_name >= names->sh_size)
+			continue;
+		found = image_at(im, names->sh_offset + symbol[i].st_name, size);
+		if (found && !memcmp(found, name, size))
+			return true;
+	}
+	return false;
+}
+
+static bool exports(const struct image *im, const char *name)
+{
+	const ElfW(Ehdr) *eh = image_at(im, 0, sizeof(*eh));
+	const ElfW(Shdr) *section =
+		image_at(im, eh->e_shoff, eh->e_shnum * sizeof(*section));
+
+	for (unsigned i = 0; section && i < eh->e_shnum; i++) {
+		if (section[i].sh_type == SHT_DYNSYM && section[i].sh_link < eh->e_shnum)
+			return defines(im, &section[i], &section[section[i].sh_link],
+				       name);
+	}
+	return false;
+}
+
+bool wn_is_preload_library(const char *path)
+{
+	const ElfW(Ehdr) *eh;
+	struct image im;
+	bool is;
+
+	if (image_open(&im, path) < 0)
+		return false;
+	eh = image_at(&im, 0, sizeof(*eh));
+	/* libwillneed.so has the first of the names, and wraps nothing. */
+	is = eh && !memcmp(eh->e_ident, ELFMAG, SELFMAG) &&
+	     eh->e_ident[EI_CLASS] == ELFCLASS64 && eh->e_machine == OUR_MACHINE &&
+	     eh->e_type == ET_DYN && exports(&im, "willneed_version") &&
+	     exports(&im, "memcpy");
+	image_close(&im);
+	return is;
+}
+
 /* The interpreter of a "#!" line, as the kernel reads it. */
 static bool script_interpreter(const struct image *im, char path[PATH_MAX])
 {

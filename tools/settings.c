@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* Settings as the tool sees them: help, and a check before the environment is set. */
 #include "tool.h"
-#include "base/text.h"
+#include "log.h"
+#include "options.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum setting_type { CHOICE, SIZE, NUMBER, TEXT };
+#include <unistd.h>
 
 struct setting {
-	const char *name, *environment;
-	enum setting_type type;
-	const char *def, *allowed, *help;
+	const char *name, *environment, *def, *allowed, *help;
 };
 
 #define WN_OPTION(id, name, environment, type, def, allowed, when, help) \
-	{ name, environment, type, def, allowed, help },
-static const struct setting settings[] = {
+	[WN_OPT_##id] = { name, environment, def, allowed, help },
+static const struct setting settings[WN_OPT_COUNT] = {
 #include "options.def"
 };
 #undef WN_OPTION
-
-#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
 static void print_wrapped(const char *text)
 {
@@ -47,9 +43,9 @@ static void print_wrapped(const char *text)
 void wn_settings_print(void)
 {
 	puts("Settings: environment variables, or --set NAME=VALUE.\n"
-	     "Sizes are in bytes, or take K, M, G or T.");
-	for (size_t i = 0; i < SETTINGS; i++) {
-		const struct setting *s = &settings[i];
+	     "Numbers may take K, M, G or T; sizes are in bytes.");
+	for (int id = 0; id < WN_OPT_COUNT; id++) {
+		const struct setting *s = &settings[id];
 
 		printf("\n%s (--set %s=...)\n    %s; default: %s\n", s->environment,
 		       s->name, s->allowed, *s->def ? s->def : "unset");
@@ -57,33 +53,66 @@ void wn_settings_print(void)
 	}
 }
 
-static bool in_range(const struct setting *s, const char *value)
+void wn_settings_tell(void)
 {
-	char low[32];
-	uint64_t min, max, number;
-	const char *dash = strchr(s->allowed, '-');
+	for (int id = 0; id < WN_OPT_COUNT; id++) {
+		const char *value = getenv(settings[id].environment);
 
-	if (!dash || (size_t)(dash - s->allowed) >= sizeof(low))
-		return false;
-	memcpy(low, s->allowed, (size_t)(dash - s->allowed));
-	low[dash - s->allowed] = '\0';
-	if (s->type == NUMBER && value[strspn(value, "0123456789")])
-		return false;
-	return wn_size(low, &min) && wn_size(dash + 1, &max) && wn_size(value, &number) &&
-	       number >= min && number <= max;
+		if (value)
+			wn_say("%s=%s", settings[id].environment, value);
+	}
 }
 
-static bool value_fits(const struct setting *s, const char *value)
+/* By the library's own parser, so that the two cannot differ. */
+static int set(enum wn_option id, const char *value)
 {
-	switch (s->type) {
-	case CHOICE:
-		return wn_word_index(s->allowed, '|', value) >= 0;
-	case SIZE:
-	case NUMBER:
-		return in_range(s, value);
-	default:
-		return true;
+	const struct setting *s = &settings[id];
+	struct wn_options scratch;
+
+	if (wn_options_parse(&scratch, id, value) < 0) {
+		wn_say("%s cannot be '%s': allowed is %s", s->name, value,
+		       id >= (int)WN_OPTION_FIRST_TEXT ? "at most 255 characters" :
+							 s->allowed);
+		return -EINVAL;
 	}
+	if (setenv(s->environment, value, 1) < 0) {
+		wn_say("cannot set %s: %s", s->environment, strerror(errno));
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The library will open it in the same way; what it cannot tell then is told now. */
+static int set_output(enum wn_option id, const char *file)
+{
+	char cwd[PATH_MAX], path[2 * PATH_MAX];
+	int fd;
+
+	if (!strcmp(file, "stderr"))
+		return set(id, file);
+	/* A relative name would mean another file once the command changes directory. */
+	if (*file && *file != '/' && getcwd(cwd, sizeof(cwd)) &&
+	    snprintf(path, sizeof(path), "%s/%s", cwd, file) < (int)sizeof(path))
+		file = path;
+	fd = wn_log_open(file);
+	if (fd < 0) {
+		wn_say("%s cannot be written to '%s': %s", settings[id].name, file,
+		       fd == -ELOOP ? "symbolic links are refused" : strerror(-fd));
+		return -EINVAL;
+	}
+	close(fd);
+	return set(id, file);
+}
+
+static int set_any(enum wn_option id, const char *value)
+{
+	return id == WN_OPT_LOG || id == WN_OPT_STATS ? set_output(id, value) :
+							set(id, value);
+}
+
+int wn_settings_log(const char *file)
+{
+	return set_output(WN_OPT_LOG, file);
 }
 
 int wn_settings_apply(const char *assignment)
@@ -95,17 +124,11 @@ int wn_settings_apply(const char *assignment)
 		wn_say("--set wants NAME=VALUE, not '%s'", assignment);
 		return -EINVAL;
 	}
-	for (size_t i = 0; i < SETTINGS; i++) {
-		const struct setting *s = &settings[i];
+	for (int id = 0; id < WN_OPT_COUNT; id++) {
+		const char *name = settings[id].name;
 
-		if (strlen(s->name) != length || strncmp(s->name, assignment, length))
-			continue;
-		if (!value_fits(s, equal + 1)) {
-			wn_say("%s cannot be '%s': allowed is %s", s->name, equal + 1,
-			       s->allowed);
-			return -EINVAL;
-		}
-		return setenv(s->environment, equal + 1, 1) ? -errno : 0;
+		if (strlen(name) == length && !strncmp(name, assignment, length))
+			return set_any((enum wn_option)id, equal + 1);
 	}
 	wn_say("there is no setting '%.*s' (--help-options lists them)", (int)length,
 	       assignment);

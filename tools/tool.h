@@ -27,20 +27,33 @@ void wn_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The lines of --help that name the verbs; to be freed. */
 char *wn_verbs_help(void);
 
+/* The verb that name differs from by a slip of the fingers, or NULL. */
+const char *wn_verb_like(const char *name);
+
 /* -- settings.c: lib/options.def ---------------------------------------------- */
 
 /* Print every setting with its values, default and meaning. */
 void wn_settings_print(void);
 
-/* "NAME=VALUE" into the environment, checked; says what is wrong.  0 or -EINVAL. */
+/* Say which of them the environment has, and their values. */
+void wn_settings_tell(void);
+
+/*
+ * "NAME=VALUE" into the environment, checked as the library will check it; a file that is
+ * to be written to is opened, made if need be, and closed again.  Says what is wrong.
+ * 0 or a negative errno.
+ */
 int wn_settings_apply(const char *assignment);
+
+/* The same for "log=FILE". */
+int wn_settings_log(const char *file);
 
 /* -- preload.c: the library --------------------------------------------------- */
 
 /*
  * The absolute path of the preload library: asked (or NULL), else $WILLNEED_LIBRARY, else
- * the one of the build tree that this program lies in, else the installed one.  Says what
- * is wrong.  0 or a negative errno.
+ * the one of the build tree or of the installed tree that this program lies in, else the
+ * one in libdir.  Says what is wrong.  0 or a negative errno.
  */
 int wn_preload_find(const char *asked, char path[PATH_MAX]);
 
@@ -50,7 +63,11 @@ int wn_preload_find(const char *asked, char path[PATH_MAX]);
  */
 char *wn_preload_join(const char *library, const char *old);
 
-/* A file that was built or installed with this program; 0 or -ENOENT. */
+/*
+ * A file that was built or installed with this program.  Relative places are seen from the
+ * directory of the program's own file.  Absolute ones are too, first of all: as they lie
+ * from bindir, since an installed tree may have been moved.  0 or -ENOENT.
+ */
 int wn_companion_find(const char *name, const char *const *places, char path[PATH_MAX]);
 
 /* -- program.c: the program that is to be run --------------------------------- */
@@ -66,5 +83,8 @@ int wn_program_find(const char *name, char path[PATH_MAX]);
  * NULL when nothing speaks against it.  Follows "#!" lines.
  */
 const char *wn_program_refusal(const char *path);
+
+/* A shared object for this machine that has our functions and wraps those of libc? */
+bool wn_is_preload_library(const char *path);
 
 #endif

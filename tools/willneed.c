@@ -53,6 +53,31 @@ char *wn_verbs_help(void)
 	return text;
 }
 
+/* One letter too many, too few or wrong, or two that changed places. */
+static bool is_like(const char *a, const char *b)
+{
+	size_t i = 0, la = strlen(a), lb = strlen(b);
+
+	while (a[i] && a[i] == b[i])
+		i++;
+	while (la > i && lb > i && a[la - 1] == b[lb - 1]) {
+		la--;
+		lb--;
+	}
+	if (la - i <= 1 && lb - i <= 1)
+		return true;
+	return la - i == 2 && lb - i == 2 && a[i] == b[i + 1] && a[i + 1] == b[i];
+}
+
+const char *wn_verb_like(const char *name)
+{
+	for (size_t i = 0; i < VERBS; i++) {
+		if (is_like(name, verbs[i].name))
+			return verbs[i].name;
+	}
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	static char plain[] = "willneed";

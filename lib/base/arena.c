@@ -9,10 +9,6 @@
 #include "base/arch.h"
 #include "base/mem.h"
 
-#ifndef MAP_STACK
-#define MAP_STACK 0x20000
-#endif
-
 size_t wn_page_size(void)
 {
 	static size_t page;
@@ -44,9 +40,14 @@ int wn_arena_map(struct wn_arena *a, size_t kept, size_t wiped, size_t stack)
 		wn_raw(SYS_munmap, base, size);
 		return -ENOMEM;
 	}
-	/* Best effort: without these a core file is larger and a forked child stays dormant. */
+	/* Best effort: without these a core file is larger, and a forked child has no helper. */
 	wn_raw(SYS_madvise, base, size, MADV_DONTDUMP);
 	wn_raw(SYS_madvise, a->wiped, wiped_size, MADV_WIPEONFORK);
 	wn_raw(SYS_madvise, a->last_byte + 1 + page, stack_size, MADV_WIPEONFORK);
 	return 0;
+}
+
+void wn_arena_unmap(const struct wn_arena *a)
+{
+	wn_raw(SYS_munmap, a->kept, a->stack_top - (char *)a->kept);
 }

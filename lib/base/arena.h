@@ -19,6 +19,8 @@ struct wn_arena {
 
 /* 0, or a negative errno and nothing mapped. */
 int wn_arena_map(struct wn_arena *a, size_t kept, size_t wiped, size_t stack);
+/* For an arena that nobody has seen yet. */
+void wn_arena_unmap(const struct wn_arena *a);
 size_t wn_page_size(void);
 
 #endif

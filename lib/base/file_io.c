@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file_io.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <time.h>
 
+#include "base/arch.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -50,4 +55,18 @@ bool wn_text_field(const char *text, const char *key, uint64_t *out)
 			text++;
 	}
 	return false;
+}
+
+void wn_write_quietly(int fd, const void *buf, size_t n)
+{
+	const uint64_t pipe = (uint64_t)1 << (SIGPIPE - 1);
+	const struct timespec now = { 0 };
+	uint64_t before, pending = 0;
+
+	if (wn_raw(SYS_rt_sigprocmask, SIG_BLOCK, &pipe, &before, sizeof(before)) < 0)
+		return;
+	wn_raw(SYS_rt_sigpending, &pending, sizeof(pending));
+	if (wn_sys->write(fd, buf, n) == -EPIPE && !(pending & pipe))
+		wn_raw(SYS_rt_sigtimedwait, &pipe, NULL, &now, sizeof(pipe));
+	wn_raw(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }

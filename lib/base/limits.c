@@ -100,14 +100,24 @@ static uint64_t cgroups_headroom(void)
 		const char *v2 = wn_after(p, "0::");
 		const char *list = p, *v1 = NULL;
 
-		/* Version 1: "4:memory:/path". */
+		/* Version 1: "4:memory:/path", or "4:hugetlb,memory:/path". */
 		while (*list && *list != ':' && *list != '\n')
 			list++;
-		if (*list == ':')
-			v1 = wn_after(list, ":memory:");
-		if (v2)
+		while (*list == ':' || *list == ',') {
+			const char *path = wn_after(++list, "memory:");
+
+			v1 = path ? path : v1;
+			while (*list && *list != ',' && *list != ':' && *list != '\n')
+				list++;
+			if (*list == ':')
+				break;
+		}
+		if (v2) {
 			least = wn_min(least, cgroup_walk("/sys/fs/cgroup", v2, "/memory.max",
 							  "/memory.current", "inactive_file"));
+			least = wn_min(least, cgroup_walk("/sys/fs/cgroup", v2, "/memory.high",
+							  "/memory.current", "inactive_file"));
+		}
 		if (v1)
 			least = wn_min(least, cgroup_walk("/sys/fs/cgroup/memory", v1,
 							  "/memory.limit_in_bytes",

@@ -36,26 +36,15 @@ void *wn_move(void *dst, const void *src, size_t n)
 }
 
 /*
- * Compilers emit calls of these four for plain assignments.  They are hidden, so the
- * library's own calls stay inside; sizes here are small and speed does not matter.  The
+ * Compilers emit calls of these for plain assignments and comparisons.  They are hidden, so
+ * the library's own calls stay inside; memcpy() and memmove() are in builtin.c, since the
+ * preload library has its own.  Sizes here are small and speed does not matter.  The
  * volatile accesses keep the compiler from turning a loop into a call of itself.
  */
 #define WN_HIDDEN __attribute__((visibility("hidden"), used))
 
-WN_HIDDEN void *memcpy(void *restrict dst, const void *restrict src, size_t n);
-WN_HIDDEN void *memmove(void *dst, const void *src, size_t n);
 WN_HIDDEN void *memset(void *dst, int c, size_t n);
 WN_HIDDEN int memcmp(const void *a, const void *b, size_t n);
-
-void *memmove(void *dst, const void *src, size_t n)
-{
-	return wn_move(dst, src, n);
-}
-
-void *memcpy(void *restrict dst, const void *restrict src, size_t n)
-{
-	return wn_move(dst, src, n);
-}
 
 void *memset(void *dst, int c, size_t n)
 {

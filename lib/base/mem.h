@@ -55,13 +55,7 @@ static inline uint64_t wn_round_up(uint64_t v, uint64_t unit)
 	return wn_round_down(v + unit - 1, unit);
 }
 
-/*
- * The functions of libwillneed.so that libwillneed-preload.so calls besides the public
- * ones; no others may (version node WILLNEED_PRIVATE).
- */
-#define WN_SHARED __attribute__((visibility("default")))
-
 /* memmove(), needing nothing that the loader has yet to prepare. */
-WN_SHARED void *wn_move(void *dst, const void *src, size_t n);
+void *wn_move(void *dst, const void *src, size_t n);
 
 #endif

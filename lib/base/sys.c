@@ -95,13 +95,15 @@ static uint64_t sys_cpu_ns(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static uint64_t sys_major_faults(void)
+static void sys_thread_reads(struct wn_thread_reads *out)
 {
 	struct rusage ru;
 
 	ru.ru_majflt = 0;
+	ru.ru_inblock = 0;
 	wn_raw(SYS_getrusage, 1 /* RUSAGE_THREAD */, &ru);
-	return (uint64_t)ru.ru_majflt;
+	out->faults = (uint64_t)ru.ru_majflt;
+	out->blocks = (uint64_t)ru.ru_inblock;
 }
 
 static int sys_getpid(void)
@@ -202,7 +204,7 @@ const struct wn_sys wn_sys_linux = {
 	.futex_wake = sys_futex_wake,
 	.now_ns = sys_now_ns,
 	.cpu_ns = sys_cpu_ns,
-	.major_faults = sys_major_faults,
+	.thread_reads = sys_thread_reads,
 	.getpid = sys_getpid,
 	.gettid = sys_gettid,
 	.thread_alive = sys_thread_alive,

@@ -15,6 +15,12 @@
 #include <sys/uio.h>
 #include <sys/vfs.h>
 
+/* What the calling thread has had to read from devices since it began. */
+struct wn_thread_reads {
+	uint64_t faults; /* major page faults */
+	uint64_t blocks; /* of 512 bytes, readahead that it set off included; may stay 0 */
+};
+
 struct wn_sys {
 	int (*open)(const char *path, int flags);
 	int (*close)(int fd);
@@ -30,7 +36,7 @@ struct wn_sys {
 	int (*futex_wake)(uint32_t *word, int count);
 	uint64_t (*now_ns)(void);	/* CLOCK_MONOTONIC */
 	uint64_t (*cpu_ns)(void);	/* CLOCK_THREAD_CPUTIME_ID */
-	uint64_t (*major_faults)(void); /* of the calling thread */
+	void (*thread_reads)(struct wn_thread_reads *out);
 	int (*getpid)(void);
 	int (*gettid)(void);
 	int (*thread_alive)(int tid);	/* 1 until the kernel has removed the thread */

@@ -14,6 +14,17 @@ void wn_text_add(struct wn_text *t, const char *s)
 	t->buf[t->used] = '\0';
 }
 
+void wn_text_add_short(struct wn_text *t, const char *s)
+{
+	char start[49];
+	struct wn_text head = wn_text_in(start, sizeof(start));
+
+	wn_text_add(&head, s);
+	wn_text_add(t, start);
+	if (wn_length(s) > head.used)
+		wn_text_add(t, "...");
+}
+
 void wn_text_number(struct wn_text *t, uint64_t v)
 {
 	char digits[21];

@@ -18,6 +18,8 @@ struct wn_text {
 
 struct wn_text wn_text_in(char *buf, size_t size);
 void wn_text_add(struct wn_text *t, const char *s);
+/* The same, but the middle of a long text is left out. */
+void wn_text_add_short(struct wn_text *t, const char *s);
 void wn_text_number(struct wn_text *t, uint64_t v);
 
 size_t wn_length(const char *s);

@@ -21,11 +21,6 @@ struct start {
 static __attribute__((noreturn, used)) void thread_main(struct start *s)
 {
 	s->run(s->arg);
-	wn_thread_exit();
-}
-
-void wn_thread_exit(void)
-{
 	for (;;)
 		wn_raw(SYS_exit, 0);
 }
@@ -100,7 +95,7 @@ int wn_thread_start(void (*run)(void *), void *arg, char *stack_top, uint32_t *t
 		return (int)ret;
 	ret = clone_thread(flags, sp, tid, tls);
 	wn_raw(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &before, NULL, sizeof(before));
-	return ret < 0 ? (int)ret : 0;
+	return (int)ret;
 }
 
 /* linux/sched/types.h cannot be included beside libc's headers. */

@@ -15,11 +15,10 @@
 /*
  * Starts run(arg) with all signals blocked, on the stack below stack_top.  *tid is the
  * thread's id while it uses the stack; the kernel zeroes it, and wakes its futex, when it
- * no longer does.  run must not return: it ends with wn_thread_exit().
- * 0, or a negative errno.
+ * no longer does.  It ends when run returns.
+ * The thread's id, or a negative errno.
  */
 int wn_thread_start(void (*run)(void *), void *arg, char *stack_top, uint32_t *tid);
-void wn_thread_exit(void) __attribute__((noreturn));
 
 /* Ordinary scheduling class, and the CPUs of the process, whoever was the creator. */
 void wn_thread_be_ordinary(const char *name);

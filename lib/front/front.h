@@ -16,6 +16,7 @@
 #define WN_FRONT_H
 
 #include <grp.h>
+#include <linux/capability.h>
 #include <stddef.h>
 #include <string.h>
 #include <sched.h>
@@ -23,6 +24,9 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+/* In libc, but in none of its headers. */
+int capset(cap_user_header_t header, const cap_user_data_t data);
 
 struct wn_front {
 	size_t copy_min; /* the gate: smaller copies go straight on; 0: not ready yet */

@@ -25,20 +25,23 @@ static bool gives_up_rights(long option)
 	return option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS;
 }
 
-static void before_syscall(long nr, long a)
+static bool gives_up_rights_by(long nr, long a)
 {
 	switch (nr) {
 	case SYS_prctl:
-		if (!gives_up_rights(a))
-			return;
-		wn_sleep_for_good();
-		return;
+		return gives_up_rights(a);
 	case SYS_seccomp:
 #ifdef SYS_landlock_restrict_self
 	case SYS_landlock_restrict_self:
 #endif
-		wn_sleep_for_good();
-		return;
+		return true;
+	}
+	return false;
+}
+
+static bool wants_no_helper(long nr)
+{
+	switch (nr) {
 	case SYS_unshare:
 	case SYS_setns:
 	case SYS_setuid:
@@ -50,17 +53,27 @@ static void before_syscall(long nr, long a)
 	case SYS_setgroups:
 	case SYS_capset:
 	case SYS_umount2:
-		wn_helper_stop();
-		return;
+		return true;
 	}
+	return false;
 }
 
 long wn_front_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
-	if (!wn_front.syscall)
+	syscall_fn *next = (syscall_fn *)wn_front.syscall;
+	long r;
+
+	if (!next)
 		return wn_front_result(wn_raw(nr, a, b, c, d, e, f));
-	before_syscall(nr, a);
-	return ((syscall_fn *)wn_front.syscall)(nr, a, b, c, d, e, f);
+	if (gives_up_rights_by(nr, a))
+		wn_sleep_for_good();
+	/* A jump, since some calls return twice. */
+	if (!wants_no_helper(nr))
+		return next(nr, a, b, c, d, e, f);
+	wn_helper_stop();
+	r = next(nr, a, b, c, d, e, f);
+	wn_helper_allow();
+	return r;
 }
 
 int wn_front_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
@@ -73,31 +86,35 @@ int wn_front_prctl(int option, unsigned long a, unsigned long b, unsigned long c
 	return wn_front.prctl(option, a, b, c, d);
 }
 
-/* The others have one shape: stop the helper, pass the call on. */
-#define WN_STOP_FIRST(name, params, args, early)                   \
+/* The others have one shape: no helper while the call is passed on. */
+#define WN_WITHOUT_HELPER(name, params, args, early)                   \
 	WN_EXPORT int name params                                  \
 	{                                                          \
 		if (!wn_front.name)                                \
 			return (int)wn_front_result(early);        \
 		wn_helper_stop();                                  \
-		return wn_front.name args;                         \
+		int result = wn_front.name args;                   \
+		wn_helper_allow();                                 \
+		return result;                                     \
 	}
 
-WN_STOP_FIRST(unshare, (int flags), (flags), wn_raw(SYS_unshare, flags))
-WN_STOP_FIRST(setns, (int fd, int type), (fd, type), wn_raw(SYS_setns, fd, type))
-WN_STOP_FIRST(setuid, (uid_t u), (u), wn_raw(SYS_setuid, u))
-WN_STOP_FIRST(setgid, (gid_t g), (g), wn_raw(SYS_setgid, g))
-WN_STOP_FIRST(seteuid, (uid_t u), (u), wn_raw(SYS_setresuid, -1, u, -1))
-WN_STOP_FIRST(setegid, (gid_t g), (g), wn_raw(SYS_setresgid, -1, g, -1))
-WN_STOP_FIRST(setreuid, (uid_t r, uid_t e), (r, e), wn_raw(SYS_setreuid, r, e))
-WN_STOP_FIRST(setregid, (gid_t r, gid_t e), (r, e), wn_raw(SYS_setregid, r, e))
-WN_STOP_FIRST(setresuid, (uid_t r, uid_t e, uid_t s), (r, e, s),
+WN_WITHOUT_HELPER(unshare, (int flags), (flags), wn_raw(SYS_unshare, flags))
+WN_WITHOUT_HELPER(setns, (int fd, int type), (fd, type), wn_raw(SYS_setns, fd, type))
+WN_WITHOUT_HELPER(setuid, (uid_t u), (u), wn_raw(SYS_setuid, u))
+WN_WITHOUT_HELPER(setgid, (gid_t g), (g), wn_raw(SYS_setgid, g))
+WN_WITHOUT_HELPER(seteuid, (uid_t u), (u), wn_raw(SYS_setresuid, -1, u, -1))
+WN_WITHOUT_HELPER(setegid, (gid_t g), (g), wn_raw(SYS_setresgid, -1, g, -1))
+WN_WITHOUT_HELPER(setreuid, (uid_t r, uid_t e), (r, e), wn_raw(SYS_setreuid, r, e))
+WN_WITHOUT_HELPER(setregid, (gid_t r, gid_t e), (r, e), wn_raw(SYS_setregid, r, e))
+WN_WITHOUT_HELPER(setresuid, (uid_t r, uid_t e, uid_t s), (r, e, s),
 	      wn_raw(SYS_setresuid, r, e, s))
-WN_STOP_FIRST(setresgid, (gid_t r, gid_t e, gid_t s), (r, e, s),
+WN_WITHOUT_HELPER(setresgid, (gid_t r, gid_t e, gid_t s), (r, e, s),
 	      wn_raw(SYS_setresgid, r, e, s))
-WN_STOP_FIRST(setgroups, (size_t n, const gid_t *list), (n, list),
+WN_WITHOUT_HELPER(setgroups, (size_t n, const gid_t *list), (n, list),
 	      wn_raw(SYS_setgroups, n, list))
-WN_STOP_FIRST(initgroups, (const char *user, gid_t g), (user, g), -ENOSYS)
-WN_STOP_FIRST(umount, (const char *target), (target), wn_raw(SYS_umount2, target, 0))
-WN_STOP_FIRST(umount2, (const char *target, int flags), (target, flags),
+WN_WITHOUT_HELPER(capset, (cap_user_header_t header, const cap_user_data_t data),
+		  (header, data), wn_raw(SYS_capset, header, data))
+WN_WITHOUT_HELPER(initgroups, (const char *user, gid_t g), (user, g), -ENOSYS)
+WN_WITHOUT_HELPER(umount, (const char *target), (target), wn_raw(SYS_umount2, target, 0))
+WN_WITHOUT_HELPER(umount2, (const char *target, int flags), (target, flags),
 	      wn_raw(SYS_umount2, target, flags))

@@ -19,6 +19,7 @@ struct wn_file {
 	uint64_t size;	 /* bytes, when the program last mapped it */
 	uint32_t refs;	 /* mappings and requests that need it; 0: the slot may be reused */
 	uint32_t serial; /* counts the identities that this slot has had */
+	uint32_t owed;	 /* references that are to be dropped by whoever has the lock next */
 	int32_t fd;	 /* the program's descriptor, if it is still the same file */
 	/* What threads of the program note for one another; see copy.c. */
 	uint32_t heat;	 /* copies in a row that found everything cached */

@@ -6,6 +6,42 @@
 #include "base/arch.h"
 #include "base/mem.h"
 
+/* The first time in this process: what a fork() has left is not all true. */
+static void count_references(struct wn_track *t)
+{
+	/* Another thread was writing: what it left is torn. */
+	if (t->seq & 1) {
+		wn_store(&t->count, 0);
+		wn_store_release(&t->seq, t->seq + 1);
+	}
+	for (int i = 0; i < WN_FILES; i++) {
+		t->files.slot[i].refs = 0;
+		t->files.slot[i].owed = 0;
+	}
+	for (uint32_t i = 0; i < t->count; i++)
+		t->files.slot[t->map[i].file].refs++;
+}
+
+static void settle(struct wn_track *t)
+{
+	wn_store(&t->owed, 0);
+	for (uint16_t i = 0; i < WN_FILES; i++) {
+		struct wn_file *f = &t->files.slot[i];
+
+		for (uint32_t n = __atomic_exchange_n(&f->owed, 0, __ATOMIC_RELAXED); n; n--)
+			if (wn_file_drop(&t->files, i))
+				wn_store(&t->orphaned, 1);
+	}
+}
+
+void wn_track_drop(struct wn_track *t, struct wn_track_lock *l, uint16_t file)
+{
+	wn_add(&t->files.slot[file].owed, 1);
+	wn_store_release(&t->owed, 1);
+	if (wn_track_lock(t, l))
+		wn_track_unlock(l);
+}
+
 bool wn_track_lock(struct wn_track *t, struct wn_track_lock *l)
 {
 	/* Bounded: the holder may be stopped, or be the thread that we interrupted. */
@@ -14,13 +50,11 @@ bool wn_track_lock(struct wn_track *t, struct wn_track_lock *l)
 			return false;
 		wn_pause();
 	}
-	/* The process forked while another thread was writing: what it left is torn. */
-	if (t->seq & 1) {
-		wn_store(&t->count, 0);
-		for (int i = 0; i < WN_FILES; i++)
-			t->files.slot[i].refs = 0;
-		wn_store_release(&t->seq, t->seq + 1);
-	}
+	if (!l->counted)
+		count_references(t);
+	l->counted = 1;
+	if (wn_load(&t->owed))
+		settle(t);
 	return true;
 }
 

@@ -28,20 +28,30 @@ struct wn_map {
 struct wn_track {
 	uint32_t seq; /* odd while entries move */
 	uint32_t count;
+	uint32_t owed;	   /* some file has references owed */
+	uint32_t orphaned; /* some file lost its last reference that way */
 	struct wn_map map[WN_MAPS]; /* sorted by start, never overlapping */
 	struct wn_file_table files;
 };
 
 /*
  * The lock lives apart from the tables, in memory that a forked child finds zeroed: the
- * child inherits the tables but not the thread that was about to unlock them.
+ * child inherits the tables, but neither the thread that was about to unlock them nor the
+ * requests that held references.
  */
 struct wn_track_lock {
 	uint32_t held;
+	uint32_t counted; /* the references have been counted in this process */
 };
 
 bool wn_track_lock(struct wn_track *t, struct wn_track_lock *l);
 void wn_track_unlock(struct wn_track_lock *l);
+
+/*
+ * Drops a reference, without the lock held.  When it cannot be had, the next owner does
+ * it.  Whoever keeps the file open finds `orphaned` set if it was the last.
+ */
+void wn_track_drop(struct wn_track *t, struct wn_track_lock *l, uint16_t file);
 
 bool wn_map_find(const struct wn_track *t, uint64_t addr, struct wn_map *out);
 /* Any entry of this file that maps its offset, or any at all; for advice by address. */

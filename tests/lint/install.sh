@@ -49,6 +49,26 @@ check "the example tells what the library did" \
 check "the example refuses a file that is not there" \
 	"$(LD_LIBRARY_PATH=$libdir "$tmp/example" "$tmp/absent" 2>/dev/null && echo "status 0")"
 
+# What is below DESTDIR, or has been moved, is complete in itself.
+program=$(grep '/bin/willneed$' "$tmp/installed")
+if [ -n "$program" ]; then
+	preload=$(grep '/libwillneed-preload\.so$' "$tmp/installed")
+	told=$("$program" -v true 2>&1)
+	check "the program takes the library that was installed with it" \
+		"$(case $told in *" $(realpath "$preload")") ;; *) echo "$told" ;; esac)"
+	mv "$root" "$root.moved"
+	told=$("$root.moved${program#"$root"}" -v true 2>&1)
+	check "and once more when all was moved" \
+		"$(case $told in *" $(realpath "$root.moved${preload#"$root"}")") ;;
+		*) echo "$told" ;; esac)"
+	mv "$root.moved" "$root"
+	check "another run of configure makes the program anew" \
+		"$(cd "$WN_BUILDDIR" && "${MAKE:-make}" -n -W Makefile willneed V=1 2>&1 |
+			grep -q -- '-DWN_LIBDIR=.*tools/preload\.c' || echo "it does not")"
+else
+	skip "the program takes the library that was installed with it" "built without it"
+fi
+
 # The program in the manual is one that people will copy.
 awk '/^\.Bd -literal/ { on = 1; next } /^\.Ed/ && on { exit } on' man/willneed.3 |
 	sed 's/\\-/-/g; s/\\e/\\/g; s/\\&//g' >"$tmp/manual.c"

@@ -33,7 +33,7 @@ for object in "$WN_LIBRARY" "$WN_PRELOAD"; do
 	needed=$(readelf -dW "$object" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 	looked "$(echo "$needed" | grep -c .)" 1 "needed libraries of $name"
 	check "$name needs libc and libwillneed only" \
-		"$(echo "$needed" | grep -Ev '^(libc\.so\.6|\$ORIGIN/libwillneed\.so\.0|ld-linux-.*)$')"
+		"$(echo "$needed" | grep -Ev '^(libc\.so\.6|ld-linux-.*)$')"
 	flags=$(readelf -dW "$object" | grep -E '\((FLAGS|FLAGS_1)\)')
 	check "$name is bound at start and stays loaded" \
 		"$(for flag in NOW NODELETE; do

@@ -141,7 +141,7 @@ compile_as()
 	source=$2
 	shift 2
 	$CC -std=gnu17 -D_GNU_SOURCE -O2 -g -o "$tmp/$program" "$here/$source.c" \
-		-fno-builtin -pthread "$@" >"$tmp/cc.log" 2>&1 || {
+		-fno-builtin -pthread -Wl,--allow-shlib-undefined "$@" >"$tmp/cc.log" 2>&1 || {
 		echo "Bail out! $source.c does not compile"
 		sed 's/^/# /' "$tmp/cc.log"
 		exit 1

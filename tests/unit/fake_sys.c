@@ -260,9 +260,9 @@ static uint64_t do_now(void)
 	return fake.now_ns;
 }
 
-static uint64_t do_faults(void)
+static void do_thread_reads(struct wn_thread_reads *out)
 {
-	return fake.major_faults;
+	*out = (struct wn_thread_reads){ .faults = fake.major_faults };
 }
 
 static int do_getpid(void)
@@ -378,7 +378,7 @@ const struct wn_sys fake_sys = {
 	.futex_wake = do_futex_wake,
 	.now_ns = do_now,
 	.cpu_ns = do_now,
-	.major_faults = do_faults,
+	.thread_reads = do_thread_reads,
 	.getpid = do_getpid,
 	.gettid = do_getpid,
 	.thread_alive = do_alive,

@@ -195,11 +195,23 @@ TEST(requests_are_nobodys_range)
 	int s;
 
 	reset();
-	s = wn_stream_request(&streams, 0, 1, 0, GIB, now, retired, NULL);
+	s = wn_stream_request(&streams, 0, 1, 0, GIB, now);
 	assert_true(streams.slot[s].request);
 	assert_int_equal(step(1, MIB, MIB), -1);
 	assert_int_not_equal(begin(1, GIB, MIB), s);
 	assert_int_equal(wn_stream_ahead(&streams.slot[s]), 0);
+}
+
+TEST(requests_wait_for_room)
+{
+	reset();
+	for (uint64_t i = 0; i < WN_STREAMS; i++)
+		begin(1, i * GIB, MIB);
+	assert_false(wn_stream_room(&streams));
+	assert_int_equal(wn_stream_request(&streams, 0, 1, 0, GIB, now), -1);
+	assert_int_equal(retired_count, 0);
+	streams.slot[9].live = false;
+	assert_int_equal(wn_stream_request(&streams, 0, 1, 0, GIB, now), 9);
 }
 
 int main(void)
@@ -216,6 +228,7 @@ int main(void)
 		cmocka_unit_test(exact_accesses_prove_nothing),
 		cmocka_unit_test(the_one_that_was_quiet_for_longest_makes_room),
 		cmocka_unit_test(requests_are_nobodys_range),
+		cmocka_unit_test(requests_wait_for_room),
 	};
 
 	return RUN(tests);

@@ -1,0 +1,175 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# willneed run: which library it takes, what it tells, what it refuses.
+
+# shellcheck source=tests/preload/preload.sh
+. "${WN_SRCDIR:?}/tests/preload/preload.sh"
+willneed=$WN_BUILDDIR/willneed
+[ -x "$willneed" ] || skip_all "built without the program"
+
+# ran COMMAND...: its output, its errors and its status.
+ran()
+{
+	timeout -k 5 60 "$@" >"$tmp/run.out" 2>"$tmp/run.err" </dev/null
+	status=$?
+}
+
+# refused DESCRIPTION PART COMMAND...: status 2, one line that has PART, nothing started.
+refused()
+{
+	what=$1
+	part=$2
+	shift 2
+	ran "$@"
+	want "exit status" $status == 2
+	want "lines on stderr" "$(wc -l <"$tmp/run.err")" == 1
+	[ ! -s "$tmp/run.out" ] || complain "it printed: $(cat "$tmp/run.out")"
+	case $(cat "$tmp/run.err") in
+	*"$part"*) ;;
+	*) complain "no '$part' in: $(cat "$tmp/run.err")" ;;
+	esac
+	verdict "$what"
+}
+
+# -- Which library ---------------------------------------------------------------------
+
+# taken: the library that the last ran() with -v told of.
+taken()
+{
+	sed -n 's/^willneed: .* runs with \(.*\)$/\1/p' "$tmp/run.err"
+}
+
+ran "$willneed" -v true
+same "in a build tree: the one that was built" "$(taken)" "$(realpath "$WN_PRELOAD")"
+
+# Wherever an installed tree lies, the library beside the program is taken.
+for lib in lib lib64 "lib/$(uname -m)-linux-gnu"; do
+	tree=$tmp/tree-${lib##*/}
+	mkdir -p "$tree/bin" "$tree/$lib"
+	cp "$willneed" "$tree/bin/"
+	cp "$WN_PRELOAD" "$tree/$lib/"
+	ran "$tree/bin/willneed" -v true
+	same "in a tree of its own: ../$lib" "$(taken)" "$(realpath "$tree/$lib/${WN_PRELOAD##*/}")"
+	ran sh -c "cd / && PATH=$tree/bin:\$PATH && exec willneed -v true"
+	same "in a tree of its own, found by PATH: ../$lib" "$(taken)" \
+		"$(realpath "$tree/$lib/${WN_PRELOAD##*/}")"
+done
+rm "$tree/$lib/${WN_PRELOAD##*/}"
+ran "$tree/bin/willneed" -v true
+if [ -n "$(taken)" ]; then
+	skip "no library: it says so" "one is installed"
+else
+	refused "no library: it says so" "cannot find" "$tree/bin/willneed" echo started
+fi
+
+cp "$WN_PRELOAD" "$tmp/other.so"
+ran "$willneed" --library "$tmp/other.so" -v true
+same "--library" "$(taken)" "$(realpath "$tmp/other.so")"
+ran env WILLNEED_LIBRARY="$tmp/other.so" "$willneed" -v true
+same "WILLNEED_LIBRARY" "$(taken)" "$(realpath "$tmp/other.so")"
+echo "no library at all" >"$tmp/text"
+: >"$tmp/empty"
+head -c 3000 "$WN_PRELOAD" >"$tmp/cut"
+for file in "$WN_LIBRARY" /bin/true "$tmp/text" "$tmp/empty" "$tmp/cut" "$tmp"; do
+	refused "--library ${file##*/}" "not willneed's preload library" \
+		"$willneed" --library "$file" echo started
+	refused "WILLNEED_LIBRARY=${file##*/}" "not willneed's preload library" \
+		env WILLNEED_LIBRARY="$file" "$willneed" echo started
+done
+for file in "$tmp/absent" ""; do
+	refused "--library '${file##*/}'" "cannot read the library" \
+		"$willneed" --library "$file" echo started
+done
+mkdir "$tmp/with space"
+cp "$WN_PRELOAD" "$tmp/with space/"
+refused "a library that LD_PRELOAD cannot name" "white space" \
+	"$willneed" --library "$tmp/with space/${WN_PRELOAD##*/}" echo started
+
+# -- What it tells ---------------------------------------------------------------------
+
+ran "$willneed" true
+same "silent unless asked" "$(cat "$tmp/run.out" "$tmp/run.err")" ""
+ran env WILLNEED_IDLE=500 "$willneed" -v --set window=8M --off true
+same "-v tells what is set, by whomever" "$(sed 1d "$tmp/run.err" | sort)" \
+	"willneed: WILLNEED=off
+willneed: WILLNEED_IDLE=500
+willneed: WILLNEED_WINDOW=8M"
+if $CC -static -o "$tmp/static" -x c - <<-'END' 2>"$tmp/cc.log"; then
+	int main(void) { return 7; }
+	END
+	ran "$willneed" -v "$tmp/static"
+	same "-v tells why a program runs without it" "$(cat "$tmp/run.err")" \
+		"willneed: $tmp/static runs without the library: it is linked statically"
+	same "and it does run" $status 7
+else
+	skip "-v tells why a program runs without it" "no static libc"
+fi
+
+# -- What it refuses -------------------------------------------------------------------
+
+echo kept >"$tmp/target"
+ln -s "$tmp/target" "$tmp/link"
+for file in /nonexistent/file "$tmp" "$tmp/link" "" "$tmp/$(printf '%300s' '' | tr ' ' x)"; do
+	shown=$(printf %.40s "${file#"$tmp/"}")
+	refused "--log '$shown'" "log cannot be" "$willneed" --log "$file" echo started
+	refused "--set log='$shown'" "log cannot be" "$willneed" --set "log=$file" echo started
+	refused "--set stats='$shown'" "stats cannot be" \
+		"$willneed" --set "stats=$file" echo started
+done
+same "a file behind a link is left alone" "$(cat "$tmp/target")" kept
+if is_root && have setpriv; then
+	chmod 711 "$tmp"
+	mkdir -m 755 "$tmp/closed"
+	refused "--log where one may not write" "Permission denied" \
+		setpriv --reuid 65534 --clear-groups "$willneed" --log "$tmp/closed/log" echo started
+else
+	skip "--log where one may not write" "not root, or no setpriv"
+fi
+ran "$willneed" --log stderr --set stats=stderr sh -c 'exit 3'
+same "stderr is fine" $status 3
+ran sh -c "cd '$tmp' && exec '$willneed' --log here --set stats=there sh -c 'cd /; exec true'"
+same "a file that is named relatively" "$(ls "$tmp/here" "$tmp/there")" "$tmp/here
+$tmp/there"
+at_least "is found when the command changes directory" "$(grep -c maps "$tmp/there")" 1
+
+refused "--set without a value" "NAME=VALUE" "$willneed" --set window echo started
+refused "--set of nothing that there is" "no setting" "$willneed" --set windows=1M echo started
+refused "an option that there is not" "--nonsense" "$willneed" --nonsense echo started
+refused "no command" "no command" "$willneed"
+
+# What --set accepts is what the library accepts.
+row='^WN_OPTION([A-Z0-9_]*, "\([a-z0-9_]*\)", "\([A-Z0-9_]*\)", \([A-Z]*\), .*'
+sed -n "s/$row/\1 \2 \3/p" "$WN_SRCDIR/lib/options.def" | grep -v ' TEXT$' >"$tmp/settings"
+at_least "settings in options.def" "$(wc -l <"$tmp/settings")" 7
+while read -r name variable _; do
+	for value in "" 0 1 -1 +1 010 0x10 2K 2k 64KB 10 9 1T 1024G 2T 99999999999999999999 \
+		" 5000" "5000 " 1e4 on off auto ON null nonsense 'on|off' '|'; do
+		with "$variable=$value" true >"$tmp/run.out" 2>"$tmp/library.err" </dev/null
+		ran "$willneed" --set "$name=$value" true
+		if [ -s "$tmp/library.err" ]; then expected=2; else expected=0; fi
+		[ $status -eq $expected ] ||
+			complain "'$value': status $status, the library: $(cat "$tmp/library.err")"
+	done
+	verdict "--set $name accepts what the library does"
+done <"$tmp/settings"
+
+# -- Verbs -----------------------------------------------------------------------------
+
+for verb in runn rnu ru bench1 benc bnech vench; do
+	refused "misspelt: $verb" "is the verb" "$willneed" "$verb" --only W1
+	ran "$willneed" -- "$verb"
+	same "misspelt: -- $verb is a command" $status 127
+	ran "$willneed" run "$verb"
+	same "misspelt: run $verb is a command" $status 127
+done
+mkdir "$tmp/bin"
+printf '#!/bin/sh\necho "benc $*"\n' >"$tmp/bin/benc"
+chmod 755 "$tmp/bin/benc"
+ran env PATH="$tmp/bin:$PATH" "$willneed" benc --only W1
+same "a command of that name is run" "$(cat "$tmp/run.out")" "benc --only W1"
+for name in nonsense rerun x ./benc; do
+	ran "$willneed" "$name"
+	same "no command, and like no verb: $name" $status 127
+	same "no command, and like no verb: $name: lines" "$(wc -l <"$tmp/run.err")" 1
+done
+finish
