@@ -271,6 +271,15 @@ uint64_t wn_loop_round(struct wn_loop *l)
 
 void wn_loop_end(struct wn_loop *l)
 {
+	struct wn_access a;
+	uint64_t lost = 0;
+
+	/*
+	 * What nobody has looked at is of the past when the next helper begins, and is no
+	 * reason to start one: whoever stopped us may count the threads.
+	 */
+	while (wn_ring_pop(&l->st->ring, &a, l->now, &lost))
+		;
 	for (uint32_t i = 0; i < l->st->streams.used; i++)
 		if (l->st->streams.slot[i].live)
 			retired(l, (int)i);
