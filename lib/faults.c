@@ -10,6 +10,9 @@
 #define WALK_NS (1u * MS)
 /* The same while a walk has only begun, and is not far ahead of its reader. */
 #define YOUNG_NS (MS / 8)
+/* One that is further ahead than this need not be seen that often. */
+#define FAR (32u * 1024 * 1024)
+#define FAR_PERIOD 8
 #define YOUNG (2u * 1024 * 1024)
 /* A walk that was quiet for so long is over; after so long a look now and then will do. */
 #define WALK_END_NS (2000u * (uint64_t)MS)
@@ -155,9 +158,11 @@ static void serve(struct wn_loop *l, int index)
 }
 
 /* Does it pay to see where this reader goes between its major faults? */
-static bool wants_progress(const struct wn_walk *w, uint64_t window)
+static uint32_t wants_progress(const struct wn_walk *w, uint64_t window)
 {
-	return w->steps >= WN_WALK_STEPS / 2 ? w->down || window < WIDE_WINDOW : window < WIDE_WINDOW;
+	if (window >= WIDE_WINDOW && !(w->down && w->steps >= WN_WALK_STEPS / 2))
+		return 0;
+	return w->passed < FAR ? 1 : FAR_PERIOD;
 }
 
 /* Did this fault hit what had been asked for before it?  Some are heard of late. */
@@ -253,7 +258,7 @@ uint64_t wn_faults_round(struct wn_loop *l)
 		if (!w->live)
 			continue;
 		if (w->serial != serial || l->now - w->used_ns > WALK_END_NS) {
-			wn_watch_closer(&l->st->watch, w->thread, false);
+			wn_watch_closer(&l->st->watch, w->thread, 0);
 			retired(l, (int)i);
 			continue;
 		}

@@ -83,6 +83,13 @@ int wn_tap_open_minor(struct wn_tap *t)
 	return 0;
 }
 
+void wn_tap_period(struct wn_tap *t)
+{
+	uint64_t period = t->closer;
+
+	wn_sys->ioctl((int)t->minor1 - 1, PERF_EVENT_IOC_PERIOD, (uint64_t)&period);
+}
+
 void wn_tap_run(struct wn_tap *t, bool on)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;

@@ -58,7 +58,7 @@ static bool add(struct wn_watch *w, uint32_t thread)
 	/* More threads than taps: those that came first are watched. */
 	if (!t)
 		return true;
-	*t = (struct wn_tap){ .thread = thread, .seen = true, .closer = true };
+	*t = (struct wn_tap){ .thread = thread, .seen = true, .closer = 1 };
 	r = wn_tap_open(t);
 	if (r < 0) {
 		*t = (struct wn_tap){ 0 };
@@ -67,7 +67,7 @@ static bool add(struct wn_watch *w, uint32_t thread)
 	}
 	/* Its first major fault may have been before this, and the only one. */
 	if (wn_tap_open_minor(t) < 0)
-		t->closer = false;
+		t->closer = 0;
 	wn_tap_run(t, true);
 	w->used = (uint32_t)wn_max(w->used, (uint64_t)(t - w->tap) + 1);
 	return true;
@@ -193,23 +193,27 @@ void wn_watch_judge(struct wn_watch *w, uint32_t tap, bool useful, uint64_t now_
 	if (++t->useless < USELESS || t->paused_until)
 		return;
 	t->useless = 0;
-	t->closer = false;
+	t->closer = 0;
 	t->pause_ns = wn_min(wn_max(2 * t->pause_ns, PAUSE_MIN_NS), PAUSE_MAX_NS);
 	t->paused_until = now_ns + t->pause_ns;
 	wn_tap_run(t, false);
 }
 
-void wn_watch_closer(struct wn_watch *w, uint32_t thread, bool on)
+void wn_watch_closer(struct wn_watch *w, uint32_t thread, uint32_t period)
 {
 	struct wn_tap *t = tap_of(w, thread);
+	bool ran = t && t->closer;
 
-	if (!t || t->closer == on || t->paused_until)
+	if (!t || t->closer == period || t->paused_until)
 		return;
 	/* Without it progress shows in major faults only. */
-	if (on && wn_tap_open_minor(t) < 0)
+	if (period && wn_tap_open_minor(t) < 0)
 		return;
-	t->closer = on;
-	wn_tap_run(t, true);
+	t->closer = period;
+	if (period)
+		wn_tap_period(t);
+	if (ran != (period != 0))
+		wn_tap_run(t, true);
 }
 
 /* Until a pause ends, if that comes first. */

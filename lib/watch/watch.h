@@ -39,7 +39,7 @@ struct wn_tap {
 	uint32_t major1; /* descriptors, plus one */
 	uint32_t minor1;
 	uint32_t useless; /* faults, less what useful ones make up for */
-	bool closer;	  /* minor faults are looked at too */
+	uint32_t closer;  /* one in so many minor faults is looked at; 0: none */
 	bool seen;	  /* its thread was in the last list */
 	bool ended;	  /* its thread is gone */
 };
@@ -71,8 +71,8 @@ bool wn_watch_next(struct wn_watch *w, struct wn_fault *out);
 /* Was a fault worth looking at?  Shuts the tap when too many were not. */
 void wn_watch_judge(struct wn_watch *w, uint32_t tap, bool useful, uint64_t now_ns);
 
-/* Are the minor faults of this thread of interest? */
-void wn_watch_closer(struct wn_watch *w, uint32_t thread, bool on);
+/* Of the minor faults of this thread one in so many is of interest; 0: none. */
+void wn_watch_closer(struct wn_watch *w, uint32_t thread, uint32_t period);
 
 /*
  * Sleeps until a major fault, until wn_watch_wake(), or for so long; only while armed.
@@ -91,6 +91,7 @@ void wn_watch_close(struct wn_watch *w);
 int wn_tap_open(struct wn_tap *t);
 int wn_tap_open_minor(struct wn_tap *t);
 void wn_tap_run(struct wn_tap *t, bool on);
+void wn_tap_period(struct wn_tap *t); /* as t->closer says */
 bool wn_tap_read(struct wn_tap *t, struct wn_fault *out);
 void wn_tap_close(struct wn_tap *t);
 
