@@ -18,6 +18,7 @@
 #define WALK_END_NS (2000u * (uint64_t)MS)
 #define WALK_QUIET_NS (20u * MS)
 #define QUIET_NS (10u * MS)
+#define COPYING_NS (100u * MS)
 /*
  * What lies between two minor faults that are seen: a mapped neighbourhood of 64 KiB each,
  * and what was missed before they were looked at.
@@ -231,6 +232,21 @@ static void see(struct wn_loop *l)
 	}
 }
 
+/*
+ * Opening the first events takes the kernel a while, and copies, which tell about
+ * themselves, are not to wait for that.
+ */
+static bool is_copying(const struct wn_loop *l)
+{
+	for (uint32_t i = 0; i < l->st->streams.used; i++) {
+		const struct wn_stream *s = &l->st->streams.slot[i];
+
+		if (s->live && !s->request && l->now - s->used_ns < COPYING_NS)
+			return true;
+	}
+	return false;
+}
+
 /* When to look where this reader is, if no major fault of it wakes us. */
 static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 {
@@ -248,7 +264,7 @@ uint64_t wn_faults_round(struct wn_loop *l)
 	struct wn_walks *t = &l->st->walks;
 	uint64_t rest = UINT64_MAX;
 
-	if (wn_load(&l->st->watching) &&
+	if (wn_load(&l->st->watching) && (l->st->watch.armed || !is_copying(l)) &&
 	    wn_watch_tend(&l->st->watch, l->k.options, &l->st->stats, l->now))
 		see(l);
 	for (uint32_t i = 0; i < t->used && !wn_load(&wn_rt.stops); i++) {

