@@ -184,15 +184,18 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 }
 
 /* A second private open file, for a readahead state of its own. */
-static bool open_lane(const struct wn_kernel *k, const struct wn_engine_file *f,
+static bool open_lane(const struct wn_kernel *k, uint16_t file, const struct wn_engine_file *f,
 		      struct wn_lane *lane)
 {
 	char path[48];
 	struct wn_text t = wn_text_in(path, sizeof(path));
 	int fd;
 
-	if (lane->fd1)
+	if (lane->fd1 && lane->file == file)
 		return true;
+	if (lane->fd1)
+		wn_sys->close((int)lane->fd1 - 1);
+	*lane = (struct wn_lane){ .file = file };
 	wn_text_add(&t, "/proc/thread-self/fd/");
 	wn_text_number(&t, f->fd1 - 1);
 	fd = wn_sys->open(path, O_RDONLY | O_CLOEXEC);
@@ -225,7 +228,7 @@ static uint64_t ask_ride(const struct wn_kernel *k, struct wn_engine_file *f, in
 	uint64_t near = s->pos + 2 * s->piece;
 	uint64_t at;
 
-	if (!open_lane(k, f, lane)) {
+	if (!open_lane(k, s->file, f, lane)) {
 		fall_back(k, f, "the file cannot be opened twice, ");
 		return o->from;
 	}
@@ -276,10 +279,10 @@ uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_st
 static void watch_arrived(void *ctx, uint64_t tag, int result)
 {
 	const struct wn_kernel *k = ctx;
-	struct wn_lane *lane = &k->engine->lane[tag % WN_STREAMS];
+	struct wn_lane *lane = &k->engine->lane[tag % WN_LANES];
 
 	/* The stream may have ended meanwhile, and another one begun in its place. */
-	if (lane->watched != tag / WN_STREAMS)
+	if (lane->watched != tag / WN_LANES)
 		return;
 	if (result > 0)
 		lane->arrived = lane->watched;
@@ -306,7 +309,7 @@ static bool is_there(const struct wn_kernel *k, const struct wn_engine_file *f, 
 	}
 	if (lane->arrived < end && !lane->watched &&
 	    wn_uring_watch(&k->engine->uring, fd, end - 1, k->last_byte,
-			   end * WN_STREAMS + (uint64_t)stream)) {
+			   end * WN_LANES + (uint64_t)stream)) {
 		wn_count(k->stats, kernel_calls, 1);
 		lane->watched = end;
 		wn_engine_flush(k);
@@ -362,10 +365,10 @@ void wn_engine_close_lane(const struct wn_kernel *k, int stream)
 	*lane = (struct wn_lane){ 0 };
 }
 
-void wn_engine_close_files(const struct wn_kernel *k, const struct wn_streams *t, bool all)
+void wn_engine_close_files(const struct wn_kernel *k, bool all)
 {
-	for (int i = 0; i < WN_STREAMS; i++) {
-		uint16_t file = t->slot[i].file;
+	for (int i = 0; i < WN_LANES; i++) {
+		uint16_t file = k->engine->lane[i].file;
 
 		if (all || !wn_load(&k->track->files.slot[file].refs))
 			wn_engine_close_lane(k, i);

@@ -19,6 +19,10 @@
 #include "stream.h"
 #include "track/mapping.h"
 #include "uring.h"
+#include "walk.h"
+
+/* One for each stream, and behind them one for each walk. */
+enum { WN_LANES = WN_STREAMS + WN_WALKS };
 
 enum wn_way { WN_UNOPENED, WN_RIDE, WN_ADVISE, WN_SLOW, WN_ADDRESS, WN_NONE };
 
@@ -43,6 +47,7 @@ struct wn_lane {
 	uint64_t watched; /* io_uring: a read of the page before this is under way; 0: none */
 	uint64_t arrived; /* and this is where such reads have ended */
 	uint32_t fd1;
+	uint16_t file;	  /* that fd1 is open on */
 	bool riding;	  /* reading at edge, or before it, goes on */
 	bool fresh;	  /* the last window may have its mark in the middle */
 	bool refused;	  /* the kernel answered with an error: it cannot be done here */
@@ -50,7 +55,7 @@ struct wn_lane {
 
 struct wn_engine {
 	struct wn_engine_file file[WN_FILES];
-	struct wn_lane lane[WN_STREAMS];
+	struct wn_lane lane[WN_LANES];
 	struct wn_uring uring;
 };
 
@@ -76,7 +81,7 @@ struct wn_kernel {
 bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread);
 
 /*
- * Carries an order out for a stream.  The end of what has been asked for is returned; less
+ * Carries an order out for a stream, or for what stands in the stream's place.  The end of what has been asked for is returned; less
  * than `to`, but not than `exact`, when a ride would have to overshoot to get there.
  */
 uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_stream *s,
@@ -93,7 +98,7 @@ void wn_engine_judge(const struct wn_kernel *k, int stream, uint16_t file, bool 
 
 void wn_engine_close_lane(const struct wn_kernel *k, int stream);
 /* Closes everything that is open for files which the program no longer needs, or all. */
-void wn_engine_close_files(const struct wn_kernel *k, const struct wn_streams *t, bool all);
+void wn_engine_close_files(const struct wn_kernel *k, bool all);
 
 /* The ways, one file each; the end of what was asked for is returned. */
 uint64_t wn_ride(const struct wn_kernel *k, const struct wn_engine_file *f,

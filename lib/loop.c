@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/sys.h"
+#include "faults.h"
 #include "runtime.h"
 
 #define MS 1000000u
@@ -22,14 +23,19 @@ static uint32_t live_streams(const struct wn_streams *t)
 	return n;
 }
 
+void wn_streams_share(const struct wn_streams *t, struct wn_bounds *b)
+{
+	for (uint32_t i = 0; i < t->used; i++)
+		b->ahead += wn_stream_ahead(&t->slot[i]);
+	b->streams += live_streams(t);
+}
+
 static struct wn_bounds bounds_of(const struct wn_loop *l, const struct wn_engine_file *f)
 {
-	const struct wn_streams *t = &l->st->streams;
 	struct wn_bounds b = { .file_size = f->size };
 
-	for (uint32_t i = 0; i < t->used; i++)
-		b.ahead += wn_stream_ahead(&t->slot[i]);
-	b.streams = live_streams(t);
+	wn_streams_share(&l->st->streams, &b);
+	wn_faults_share(&l->st->walks, &b);
 	b.unit = wn_policy_unit(&l->st->policy, f->unit, b.streams);
 	return b;
 }
@@ -65,7 +71,7 @@ static void let_go(struct wn_loop *l)
 	if (!to_close(l->st) && !wn_load(&l->k.track->orphaned))
 		return;
 	wn_store(&l->k.track->orphaned, 0);
-	wn_engine_close_files(&l->k, &l->st->streams, false);
+	wn_engine_close_files(&l->k, false);
 	wn_store_release(&l->st->closed, number);
 }
 
@@ -106,6 +112,10 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 
 	if (a->file >= WN_FILES || !a->length)
 		return;
+	if (a->kind == WN_ACCESS_FAULT) {
+		wn_faults_take(l, a, l->now);
+		return;
+	}
 	l->thread = a->thread;
 	serial = wn_load(&l->k.track->files.slot[a->file].serial);
 	index = wn_stream_access(t, a, serial, l->now, retired, l);
@@ -262,6 +272,7 @@ uint64_t wn_loop_round(struct wn_loop *l)
 {
 	struct wn_state *st = l->st;
 	bool active, unfinished, busy;
+	uint64_t faults;
 
 	l->now = wn_sys->now_ns();
 	wn_cover_tick(&st->cover, l->now);
@@ -270,6 +281,7 @@ uint64_t wn_loop_round(struct wn_loop *l)
 	busy = serve_stirred(l);
 	while (!wn_load(&wn_rt.stops) && take_request(l))
 		busy = true;
+	faults = wn_faults_round(l);
 	wn_store(&st->tight, wn_policy_tight(&st->policy, live_streams(&st->streams)));
 	wn_engine_flush(&l->k);
 	unfinished = look_around(l, &active);
@@ -279,15 +291,25 @@ uint64_t wn_loop_round(struct wn_loop *l)
 		l->worked = l->now;
 	if (!wn_ring_empty(&st->ring))
 		return REQUEST_NS;
-	return unfinished ? REQUEST_NS : active ? ACTIVE_NS : UINT64_MAX;
+	return wn_min(faults, unfinished ? REQUEST_NS : active ? ACTIVE_NS : UINT64_MAX);
 }
 
 void wn_loop_end(struct wn_loop *l)
 {
+	struct wn_access a;
+	uint64_t lost = 0;
+
+	/*
+	 * What nobody has looked at is of the past when the next helper begins, and is no
+	 * reason to start one: whoever stopped us may count the threads.
+	 */
+	while (wn_ring_pop(&l->st->ring, &a, l->now, &lost))
+		;
 	for (uint32_t i = 0; i < l->st->streams.used; i++)
 		if (l->st->streams.slot[i].live)
 			retired(l, (int)i);
-	wn_engine_close_files(&l->k, &l->st->streams, true);
+	wn_faults_end(l);
+	wn_engine_close_files(&l->k, true);
 	wn_store(&l->st->tight, 0);
 	settle_accounts(l);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "engine.h"
+#include "policy.h"
 
 struct wn_state;
 
@@ -28,6 +29,9 @@ struct wn_loop {
  * again if nobody wakes us, UINT64_MAX when nothing is going on.
  */
 uint64_t wn_loop_round(struct wn_loop *l);
+
+/* What is ahead of all streams, and how many there are: they share the budget. */
+void wn_streams_share(const struct wn_streams *t, struct wn_bounds *b);
 
 /* Is there something that the next round should see at once? */
 bool wn_loop_news(struct wn_state *st);

@@ -21,6 +21,8 @@
 #include "stats.h"
 #include "stream.h"
 #include "track/mapping.h"
+#include "walk.h"
+#include "watch/watch.h"
 
 enum { WN_REQUESTS = 64, WN_TALLIES = 16 };
 
@@ -49,13 +51,14 @@ struct wn_state {
 	uint32_t helper_tid;   /* zeroed by the kernel when the thread is gone */
 	uint32_t helper_start; /* 1: somebody is starting it */
 	uint32_t helper_denied; /* threads cannot be had here: never try again */
-	uint32_t sleeping;     /* futex: 1 while the helper sleeps */
+	uint32_t sleeping;     /* 1 while the helper sleeps on this futex, 2 while it watches */
 	uint32_t helper_last;  /* its id even then, until it is known to be gone */
 	uint32_t ending;       /* it is about to end for want of work */
 	uint32_t tight;	       /* memory is so short that nothing is asked for */
 	uint32_t bite;	       /* what a thread may ask for itself at a time; 0: not limited */
 	uint32_t released;     /* how often a file has lost its last reference */
 	uint32_t closed;       /* and what has been acted upon */
+	uint32_t watching;     /* page faults are to be watched */
 	uint64_t progress;     /* bytes that cold readers have reported */
 	uint64_t wake_at;      /* at which progress the helper wants to be woken */
 	uint64_t tickets;
@@ -69,6 +72,8 @@ struct wn_state {
 	struct wn_drops drops;
 	/* The helper's own. */
 	struct wn_streams streams;
+	struct wn_walks walks;
+	struct wn_watch watch;
 	struct wn_engine engine;
 	struct wn_policy policy;
 };

@@ -5,7 +5,11 @@
 
 #include "base/sys.h"
 #include "copy.h"
+#include "helper.h"
 #include "runtime.h"
+
+/* So many pages of a mapping are looked at. */
+#define SAMPLES 16
 
 static int add(struct wn_state *st, struct wn_map *m, const struct stat *file, int fd)
 {
@@ -28,6 +32,38 @@ static int add(struct wn_state *st, struct wn_map *m, const struct stat *file, i
 	if (dropped)
 		wn_released(st);
 	return r;
+}
+
+/*
+ * Does any page of a sample miss from the cache?  Of a file that is not ours the kernel
+ * says that all are there, and that may be so or not.
+ */
+static bool may_be_cold(uint64_t addr, uint64_t length, const struct stat *file)
+{
+	uint64_t page = wn_page_size();
+	uint64_t step = wn_round_down(length / SAMPLES, page);
+	uint32_t user = wn_sys->geteuid();
+	unsigned char there;
+
+	if (user && user != file->st_uid)
+		return true;
+	for (uint64_t at = 0; at < length; at += step)
+		if (wn_sys->mincore(addr + at, page, &there) < 0 || !(there & 1))
+			return true;
+	return false;
+}
+
+/* A helper is needed to see page faults, so it has to be there before the first one. */
+static void look_at_faults(struct wn_state *st, const struct wn_map *m, const struct stat *file)
+{
+	const struct wn_options *o = &wn_rt.options;
+
+	if (m->end - m->start < o->value[WN_OPT_MIN_WATCH] ||
+	    o->value[WN_OPT_WATCH] == WN_WATCH_OFF || wn_mode() != WN_MODE_ON ||
+	    !wn_helper_expected(st) || !may_be_cold(m->start, m->end - m->start, file))
+		return;
+	wn_store(&st->watching, 1);
+	wn_helper_kick(st);
 }
 
 int wn_watch(const void *addr, size_t length, int fd, off_t offset)
@@ -60,6 +96,8 @@ int wn_watch(const void *addr, size_t length, int fd, off_t offset)
 		wn_count(&st->stats, maps_refused, 1);
 	else
 		wn_count(&st->stats, maps, 1);
+	if (r >= 0)
+		look_at_faults(st, &m, &file);
 	return r;
 }
 
@@ -121,11 +159,14 @@ void wn_advised(const void *addr, size_t length, int advice)
 	struct wn_state *st = wn_awake();
 	struct wn_track *t = wn_rt.track;
 
-	if (advice != MADV_RANDOM && advice != MADV_NORMAL && advice != MADV_SEQUENTIAL)
+	if (advice != MADV_RANDOM && advice != MADV_HUGEPAGE && advice != MADV_NOHUGEPAGE && advice != MADV_NORMAL && advice != MADV_SEQUENTIAL)
 		return;
 	if (!st || !wn_map_may_overlap(t, (uint64_t)addr, length) ||
 	    !wn_track_lock(t, &st->lock))
 		return;
-	wn_map_set_random(t, (uint64_t)addr, length, advice == MADV_RANDOM);
+	if (advice == MADV_HUGEPAGE || advice == MADV_NOHUGEPAGE)
+		wn_map_set_huge(t, (uint64_t)addr, length, advice == MADV_HUGEPAGE);
+	else
+		wn_map_set_random(t, (uint64_t)addr, length, advice == MADV_RANDOM);
 	wn_track_unlock(&st->lock);
 }

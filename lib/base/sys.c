@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -129,6 +131,74 @@ static int sys_thread_alive(int tid)
 	return wn_raw(SYS_tgkill, wn_raw(SYS_getpid), tid, 0) != -ESRCH;
 }
 
+static int sys_perf_open(void *attr, int tid)
+{
+	return (int)wn_raw(SYS_perf_event_open, attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int sys_ioctl(int fd, unsigned long request, uint64_t arg)
+{
+	return (int)wn_raw(SYS_ioctl, fd, request, arg);
+}
+
+static long sys_map_shared(int fd, size_t length)
+{
+	return wn_raw(SYS_mmap, 0, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
+static int sys_unmap(void *addr, size_t length)
+{
+	return (int)wn_raw(SYS_munmap, addr, length);
+}
+
+static int sys_poll(void *fds, unsigned count, uint64_t timeout_ns)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)(timeout_ns / 1000000000u),
+		.tv_nsec = (long)(timeout_ns % 1000000000u),
+	};
+
+	return (int)wn_raw(SYS_ppoll, fds, count, &ts, 0, 0);
+}
+
+static ssize_t sys_getdents(int fd, void *buf, size_t n)
+{
+	return wn_raw(SYS_getdents64, fd, buf, n);
+}
+
+static int sys_signalfd(uint64_t signals)
+{
+	return (int)wn_raw(SYS_signalfd4, -1, &signals, sizeof(signals), O_CLOEXEC | O_NONBLOCK);
+}
+
+static int sys_tgkill(int tid, int signal)
+{
+	return (int)wn_raw(SYS_tgkill, wn_raw(SYS_getpid), tid, signal);
+}
+
+static int sys_sigtake(int signal, void *info, uint64_t timeout_ns)
+{
+	uint64_t set = (uint64_t)1 << (signal - 1);
+	struct timespec ts = { .tv_nsec = (long)timeout_ns };
+
+	return (int)wn_raw(SYS_rt_sigtimedwait, &set, info, &ts, sizeof(set));
+}
+
+static int sys_sigput(int signal, void *info)
+{
+	return (int)wn_raw(SYS_rt_sigqueueinfo, wn_raw(SYS_getpid), signal, info);
+}
+
+static int sys_mincore(uint64_t addr, uint64_t length, unsigned char *vec)
+{
+	return (int)wn_raw(SYS_mincore, addr, length, vec);
+}
+
+static uint32_t sys_geteuid(void)
+{
+	return (uint32_t)wn_raw(SYS_geteuid);
+}
+
 const struct wn_sys wn_sys_linux = {
 	.open = sys_open,
 	.close = sys_close,
@@ -149,6 +219,18 @@ const struct wn_sys wn_sys_linux = {
 	.getpid = sys_getpid,
 	.gettid = sys_gettid,
 	.thread_alive = sys_thread_alive,
+	.perf_open = sys_perf_open,
+	.ioctl = sys_ioctl,
+	.map_shared = sys_map_shared,
+	.unmap = sys_unmap,
+	.poll = sys_poll,
+	.getdents = sys_getdents,
+	.signalfd = sys_signalfd,
+	.tgkill = sys_tgkill,
+	.sigtake = sys_sigtake,
+	.sigput = sys_sigput,
+	.mincore = sys_mincore,
+	.geteuid = sys_geteuid,
 };
 
 const struct wn_sys *wn_sys = &wn_sys_linux;

@@ -51,6 +51,19 @@ struct wn_sys {
 	int (*getpid)(void);
 	int (*gettid)(void);
 	int (*thread_alive)(int tid);	/* 1 until the kernel has removed the thread */
+	/* For watch/, and to look at a mapping before there is a helper. */
+	int (*perf_open)(void *attr, int tid); /* that thread on any processor */
+	int (*ioctl)(int fd, unsigned long request, uint64_t arg);
+	long (*map_shared)(int fd, size_t length); /* the address, or a negative errno */
+	int (*unmap)(void *addr, size_t length);
+	int (*poll)(void *fds, unsigned count, uint64_t timeout_ns);
+	ssize_t (*getdents)(int fd, void *buf, size_t n);
+	int (*signalfd)(uint64_t signals);
+	int (*tgkill)(int tid, int signal);
+	int (*sigtake)(int signal, void *info, uint64_t timeout_ns); /* a pending one */
+	int (*sigput)(int signal, void *info); /* back to the process, as it was */
+	int (*mincore)(uint64_t addr, uint64_t length, unsigned char *vec);
+	uint32_t (*geteuid)(void);
 };
 
 extern const struct wn_sys *wn_sys;

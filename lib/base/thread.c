@@ -138,4 +138,6 @@ void wn_thread_be_ordinary(const char *name)
 	wn_raw(SYS_sched_setscheduler, 0, 0 /* SCHED_OTHER */, &priority);
 	be_quick();
 	wn_raw(SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
+	/* Short rests are to be short. */
+	wn_raw(SYS_prctl, PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 }

@@ -81,6 +81,7 @@ static void put(struct wn_map *to, const struct wn_map *from)
 	wn_store(&to->offset, from->offset);
 	wn_store(&to->file, from->file);
 	wn_store(&to->random, from->random);
+	wn_store(&to->huge, from->huge);
 }
 
 static struct wn_map get(const struct wn_map *from)
@@ -91,6 +92,7 @@ static struct wn_map get(const struct wn_map *from)
 		.offset = wn_load(&from->offset),
 		.file = wn_load(&from->file),
 		.random = wn_load(&from->random),
+		.huge = wn_load(&from->huge),
 	};
 }
 
@@ -219,6 +221,14 @@ void wn_map_set_random(struct wn_track *t, uint64_t start, uint64_t length, bool
 	     i < t->count && t->map[i].start < start + length; i++)
 		if (t->map[i].start >= start)
 			wn_store(&t->map[i].random, random);
+}
+
+void wn_map_set_huge(struct wn_track *t, uint64_t start, uint64_t length, bool huge)
+{
+	for (uint32_t i = search(t, t->count, start);
+	     i < t->count && t->map[i].start < start + length; i++)
+		if (t->map[i].start >= start)
+			wn_store(&t->map[i].huge, huge);
 }
 
 bool wn_map_remove(struct wn_track *t, uint64_t start, uint64_t length)

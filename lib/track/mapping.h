@@ -22,6 +22,7 @@ struct wn_map {
 	uint64_t offset; /* in the file, of start */
 	uint16_t file;
 	uint16_t random; /* the program said MADV_RANDOM: no guessing */
+	uint16_t huge;	 /* and MADV_HUGEPAGE: its folios are to be huge */
 };
 
 struct wn_track {
@@ -64,6 +65,7 @@ bool wn_map_may_overlap(const struct wn_track *t, uint64_t start, uint64_t lengt
 int wn_map_add(struct wn_track *t, const struct wn_map *m);
 /* For all entries that begin in the range. */
 void wn_map_set_random(struct wn_track *t, uint64_t start, uint64_t length, bool random);
+void wn_map_set_huge(struct wn_track *t, uint64_t start, uint64_t length, bool huge);
 /* True when a file lost its last reference. */
 bool wn_map_remove(struct wn_track *t, uint64_t start, uint64_t length);
 

@@ -9,11 +9,11 @@
 rooms='
 base/
 flow options stats log
-ring track/
-stream
+ring track/ watch/
+stream walk
 policy cover
 engine find filesystems ride advise uring
-runtime loop helper copy watch api request repeat drop
+runtime loop faults helper copy watch api request repeat drop
 front/
 '
 

@@ -39,7 +39,7 @@ at_most "idle: anonymous memory, KiB" \
 at_most "at work: anonymous memory, KiB" \
 	$(($(anonymous "$tmp/with.out") - $(anonymous "$tmp/bare.out"))) 512
 objects=$(($(maps "$tmp/idle.out") - $(maps "$tmp/none.out")))
-at_most "idle: mappings, of two shared objects" $objects 10
+at_most "idle: mappings, of one shared object" $objects 6
 at_most "at work: mappings, more than idle" \
 	$(($(maps "$tmp/with.out") - $(maps "$tmp/bare.out") - objects)) 4
 

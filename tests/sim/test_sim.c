@@ -15,6 +15,8 @@
  *	shared			streams may meet: sorting that out is the cover's task
  *	copies THREAD OFFSET LENGTH [COUNT [STRIDE [exact]]]
  *				COUNT copies by one thread, each STRIDE after the last
+ *	faults THREAD OFFSET COUNT STEP up|down major|minor
+ *				COUNT page faults of plain loads, each STEP from the last
  *	wait			until all threads have done what stands above
  *	orders			and from here on: FROM TO SLACK
  *
@@ -199,6 +201,35 @@ static bool add_copies(char *const word[], int words)
 	return true;
 }
 
+/* Each fault is seen at once, and answered. */
+static bool add_faults(char *const word[], int words)
+{
+	uint64_t v[4];
+
+	for (int i = 1; i < 5; i++)
+		if (words != 7 || !wn_size(word[i], &v[i - 1]))
+			return false;
+	for (uint64_t i = 0; i < v[2]; i++) {
+		struct wn_access a = {
+			.offset = v[1],
+			.length = BLOCK,
+			.thread = 1000 + (uint32_t)v[0],
+			.file = kit.slot,
+			.kind = WN_ACCESS_FAULT,
+			.flags = strcmp(word[6], "major") ? 0 : WN_ACCESS_FAULTED,
+		};
+
+		wn_ring_push(&kit.st->ring, &a);
+		/* The first one tells no way; there the kernel's own readahead counts. */
+		sim.consumed += i ? v[3] : 128 * KIB;
+		sim.begun += i ? v[3] : 0;
+		wn_loop_round(&kit.loop);
+		fake.now_ns += MS_NS / 10;
+		v[1] = strcmp(word[5], "down") ? v[1] + v[3] : v[1] - v[3];
+	}
+	return true;
+}
+
 static bool command(char *line)
 {
 	char *word[8], *rest = line;
@@ -218,6 +249,8 @@ static bool command(char *line)
 		return sim.shared = true;
 	if (!sim.demanded)
 		prepare();
+	if (!strcmp(word[0], "faults"))
+		return add_faults(word, words);
 	if (!strcmp(word[0], "wait"))
 		run();
 	return !strcmp(word[0], "wait") ||

@@ -298,6 +298,93 @@ static int do_alive(int tid)
 	return 0;
 }
 
+/* Faults cannot be seen here; tests report them by hand. */
+static int do_perf_open(void *attr, int tid)
+{
+	(void)attr;
+	(void)tid;
+	return -ENOSYS;
+}
+
+static int do_ioctl(int fd, unsigned long request, uint64_t arg)
+{
+	(void)fd;
+	(void)request;
+	(void)arg;
+	return -ENOSYS;
+}
+
+static long do_map_shared(int fd, size_t length)
+{
+	(void)fd;
+	(void)length;
+	return -ENOSYS;
+}
+
+static int do_unmap(void *addr, size_t length)
+{
+	(void)addr;
+	(void)length;
+	return -ENOSYS;
+}
+
+static int do_poll(void *fds, unsigned count, uint64_t timeout_ns)
+{
+	(void)fds;
+	(void)count;
+	fake.now_ns += timeout_ns;
+	return 0;
+}
+
+static ssize_t do_getdents(int fd, void *buf, size_t n)
+{
+	(void)fd;
+	(void)buf;
+	(void)n;
+	return -ENOSYS;
+}
+
+static int do_signalfd(uint64_t signals)
+{
+	(void)signals;
+	return -ENOSYS;
+}
+
+static int do_tgkill(int tid, int signal)
+{
+	(void)tid;
+	(void)signal;
+	return -ESRCH;
+}
+
+static int do_sigtake(int signal, void *info, uint64_t timeout_ns)
+{
+	(void)signal;
+	(void)info;
+	(void)timeout_ns;
+	return -EAGAIN;
+}
+
+static int do_sigput(int signal, void *info)
+{
+	(void)signal;
+	(void)info;
+	return -EAGAIN;
+}
+
+static int do_mincore(uint64_t addr, uint64_t length, unsigned char *vec)
+{
+	(void)addr;
+	(void)length;
+	(void)vec;
+	return -ENOSYS;
+}
+
+static uint32_t do_geteuid(void)
+{
+	return 0;
+}
+
 const struct wn_sys fake_sys = {
 	.open = do_open,
 	.close = do_close,
@@ -318,4 +405,16 @@ const struct wn_sys fake_sys = {
 	.getpid = do_getpid,
 	.gettid = do_getpid,
 	.thread_alive = do_alive,
+	.perf_open = do_perf_open,
+	.ioctl = do_ioctl,
+	.map_shared = do_map_shared,
+	.unmap = do_unmap,
+	.poll = do_poll,
+	.getdents = do_getdents,
+	.signalfd = do_signalfd,
+	.tgkill = do_tgkill,
+	.sigtake = do_sigtake,
+	.sigput = do_sigput,
+	.mincore = do_mincore,
+	.geteuid = do_geteuid,
 };

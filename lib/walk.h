@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk.h - which page faults belong together, and where they lead.
+ * Calls base and flow.h; the helper's own.  A walk is a reader's way through a file, up or
+ * down, as far as faults show it: the kernel maps a neighbourhood at each fault and reads
+ * ahead at some, so a reader that touches every page is seen now and then only.
+ *
+ * What joins two faults is therefore not that they are neighbours, but that the kernel,
+ * on its own, would have read all that lies between them.  Then a walk that is helped reads
+ * no more than the same one without help, but for what is ahead when it ends.
+ */
+#ifndef WN_WALK_H
+#define WN_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow.h"
+
+enum {
+	WN_WALKS = 64,
+	/*
+	 * A walk is believed after so many steps in one direction; a step that is as long as
+	 * the one before it counts twice, since random pages do that hardly ever.
+	 */
+	WN_WALK_STEPS = 4,
+};
+
+struct wn_walk {
+	uint64_t begin;	   /* its first fault */
+	uint64_t pos;	   /* the page where its reader was seen last */
+	uint64_t stride;   /* length of the last step */
+	uint64_t passed;   /* bytes from where it began */
+	uint64_t edge;	   /* asked for: from here to pos, or up to here when it goes up */
+	uint64_t first;	   /* where asking began */
+	uint64_t settled;  /* what edge was a while ago: faults up to here came after it */
+	uint64_t settled_ns;
+	uint64_t used_ns;
+	uint32_t thread;
+	uint32_t serial;   /* of the file slot */
+	uint16_t file;
+	uint16_t steps;	   /* how far it can be believed */
+	bool down;
+	bool live;
+	bool asking;	   /* edge means something */
+	bool stirred;	   /* it came on since it was served */
+};
+
+struct wn_walks {
+	struct wn_walk slot[WN_WALKS];
+	uint32_t used; /* no slot from here on is live */
+};
+
+/* How far from each other two faults of one walk can be. */
+struct wn_gaps {
+	uint64_t major; /* what the kernel reads at a major fault, and a little */
+	uint64_t minor; /* what lies between two minor faults that are seen */
+};
+
+/*
+ * Takes a fault in: the walk that it continues, or began, or -1 if it is of no use.
+ * *joined tells whether it continued one.  retired() is called before a slot is reused.
+ */
+int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn_gaps *g,
+		  uint32_t serial, uint64_t now_ns, bool *joined,
+		  void (*retired)(void *ctx, int index), void *ctx);
+
+/* Bytes that have been asked for and that its reader has not come to. */
+uint64_t wn_walk_ahead(const struct wn_walk *w);
+
+/*
+ * What to ask for now; false for nothing.  unit: what the engine asks for at a time;
+ * floor: what the kernel itself would read at a fault; most: how far ahead it may be.
+ * Never further ahead than it has come, or than `floor`.
+ */
+bool wn_walk_order(const struct wn_walk *w, uint64_t unit, uint64_t floor, uint64_t most,
+		   uint64_t file_size, struct wn_order *o);
+
+#endif

@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Plain loads from a cold mapping, which only their page faults show.
+
+# shellcheck source=tests/preload/preload.sh
+. "${WN_SRCDIR:?}/tests/preload/preload.sh"
+# Off by default: it starts the helper when a mapping is made, before anything is read.
+WILLNEED_WATCH=auto
+export WILLNEED_WATCH
+mib=256
+size=$((mib * 1048576))
+need_scratch $((mib * 2 + 300))
+loop_fs ext4 $((mib + 80)) 128 512 || skip_all "no loop device with limits of its own: $why"
+work=$tmp/workload
+$CC -std=gnu17 -D_GNU_SOURCE -O2 -o "$work" "$WN_SRCDIR"/tests/workloads/*.c -pthread \
+	>"$tmp/cc.log" 2>&1 || {
+	echo "Bail out! tests/workloads does not compile"
+	exit 1
+}
+compile faults
+compile forbid
+big=$mnt/big
+make_file "$big" $mib
+
+value()
+{
+	sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$tmp/run.out"
+}
+
+# load NAME ENVIRONMENT WORKLOAD...: cold, bare and preloaded; the data are the same.
+load()
+{
+	name=$1
+	environment=$2
+	shift 2
+	chill "$big" || complain "the file is not cold"
+	bare "$work" load "$@" "$big" >"$tmp/run.out" || complain "bare: exit status $?"
+	sum=$(value checksum)
+	bare_read=$(value read_bytes)
+	bare_faults=$(value majflt)
+	chill "$big" || complain "the file is not cold"
+	rm -f "$tmp/stats"
+	# shellcheck disable=SC2086
+	with WILLNEED_STATS="$tmp/stats" $environment "$work" load "$@" "$big" \
+		>"$tmp/run.out" 2>"$tmp/run.err" || complain "exit status $?"
+	[ ! -s "$tmp/run.err" ] || complain "on stderr: $(cat "$tmp/run.err")"
+	[ "$(value checksum)" = "$sum" ] || complain "checksum $(value checksum), not $sum"
+}
+
+# How far behind a busy machine leaves the helper is not for a test to judge: a quarter of
+# the bare faults is far from what is reached (README.md), and from no help at all.
+helped_load()
+{
+	load "$@"
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size * 8 / 10))
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	[ "$bare_faults" -lt 200 ] ||
+		want "major faults" "$(value majflt)" "<=" $((bare_faults / 4))
+	verdict "$name"
+}
+
+# quiet_load: no byte more than bare, but for what little the kernel itself varies by.
+quiet_load()
+{
+	load "$@"
+	want "bytes read" "$(value read_bytes)" "<=" $((bare_read + bare_read / 50))
+	verdict "$name"
+}
+
+# Is perf to be had here at all?
+chill "$big"
+with WILLNEED_STATS="$tmp/stats" "$work" load --order backward "$big" >"$tmp/run.out"
+if [ "$(counter watched_faults)" = 0 ]; then
+	skip "walks" "perf_event_open does not work here"
+else
+	helped_load "backward" "" --order backward
+	helped_load "backward, advised sequential" "" --order backward --advice sequential
+	helped_load "backward, shared mapping" "" --order backward --map shared
+	helped_load "backward, descriptor closed" "" --order backward --close-fd 1
+	helped_load "backward, 4 threads with a range each" "" --order backward --threads 4
+	helped_load "backward, by advice" WILLNEED_WAY=advise --order backward
+	helped_load "backward, by address" WILLNEED_WAY=address --order backward
+
+	# It has one major fault, and is over soon: how much of it is led depends on the time.
+	load "forward" "" --order forward
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" 1048576
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	verdict "$name"
+
+	load "backward, a window of 1 MiB" WILLNEED_WINDOW=1M --order backward
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size / 2))
+	verdict "$name"
+
+	load "backward, ten pieces of 256 KiB" "" --order backward --piece 256K --pieces 10
+	want "bytes read" "$(value read_bytes)" "<=" $((2 * 10 * 262144))
+	verdict "$name"
+
+	# Threads that come and go; the helper finds and forgets them.
+	chill "$big"
+	helped "64 threads that come and go" "$tmp/faults" threads "$big"
+	# Signals of the program's own, also the one that the helper is woken by.
+	chill "$big"
+	helped "signals to the process are not taken" "$tmp/faults" signals "$big"
+	chill "$big"
+	helped "descriptors and children are as without" "$tmp/faults" children "$big"
+	chill "$big"
+	helped "a file that is truncated while it is read" "$tmp/faults" truncate "$big"
+	make_file "$big" $mib
+fi
+
+# Of a file of root's the kernel tells nobody whether it is cached; its faults still do.
+name="backward, as nobody, a file of root's"
+if is_root && have setpriv; then
+	chmod 711 "$tmp"
+	mkdir -p "$tmp/open"
+	chmod 777 "$tmp/open"
+	cp "$WN_PRELOAD" "$WN_LIBRARY" "$tmp/open"
+	chill "$big" || complain "the file is not cold"
+	(
+		WN_PRELOAD=$tmp/open/${WN_PRELOAD##*/}
+		with setpriv --reuid=65534 --regid=65534 --clear-groups env \
+			WILLNEED_STATS="$tmp/open/stats" "$work" load --order backward "$big" \
+			>"$tmp/run.out" 2>"$tmp/run.err"
+	) || complain "exit status $?"
+	mv "$tmp/open/stats" "$tmp/stats"
+	[ ! -s "$tmp/run.err" ] || complain "on stderr: $(cat "$tmp/run.err")"
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	[ "$(counter watched_faults)" = 0 ] ||
+		want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size * 8 / 10))
+	verdict "$name"
+else
+	skip "$name" "not root, or no setpriv"
+fi
+
+quiet_load "random pages" "" --order random --piece 4K --pieces 4000
+quiet_load "random pages, 8 threads" "" --order random --piece 4K --pieces 500 --threads 8
+quiet_load "a page per MiB" "" --piece 4K --stride 1M
+quiet_load "a page per MiB, backward" "" --piece 4K --stride 1M --order backward
+quiet_load "64 KiB of every 512 KiB" "" --piece 64K --stride 512K
+quiet_load "backward, advised random" "" --order backward --advice random --length 16M
+want "bytes asked for" "$(counter asked_bytes)" == 0
+verdict "advice to read nothing ahead is obeyed"
+quiet_load "backward, advised hugepage" "" --order backward --advice hugepage
+
+for off in WILLNEED_WATCH=off WILLNEED=off WILLNEED=observe WILLNEED_MIN_WATCH=1G; do
+	load "$off" $off --order backward --length 32M
+	want "bytes asked for" "$(counter asked_bytes)" == 0
+	want "helpers" "$(counter helper_starts)" == 0
+	verdict "$name"
+done
+
+# A warm file is left alone: no thread, no look.
+cat "$big" >/dev/null
+rm -f "$tmp/stats"
+with WILLNEED_STATS="$tmp/stats" "$work" load --order backward "$big" >"$tmp/run.out"
+same "helpers for a file that is cached" "$(counter helper_starts)" 0
+
+# Any refusal is the end of watching, and of nothing else.
+for call in perf_event_open signalfd4 ioctl; do
+	failed=0
+	for errno in EPERM ENOSYS EACCES EINVAL ENOMEM; do
+		chill "$big"
+		rm -f "$tmp/stats"
+		with WILLNEED_STATS="$tmp/stats" "$tmp/forbid" $errno $call "$work" load \
+			--order backward --length 64M "$big" >"$tmp/run.out" 2>"$tmp/run.err" ||
+			complain "$call $errno: exit status $?"
+		[ ! -s "$tmp/run.err" ] || complain "$call $errno: $(cat "$tmp/run.err")"
+		failed=$((failed + $(counter facility_failures)))
+	done
+	# A program may be over before the helper has come to try.
+	want "$call: facilities that failed" $failed ">=" 1
+done
+verdict "refused calls"
+loop_gone
+finish
