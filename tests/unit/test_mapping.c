@@ -65,7 +65,7 @@ static void compare(void)
 
 static void map_at(uint64_t start, uint64_t length, uint64_t offset)
 {
-	struct wn_map m = { start, start + length, offset, 0, 0 };
+	struct wn_map m = { start, start + length, offset, 0, 0, 0 };
 
 	wn_map_remove(&track, start, length);
 	m.file = take(random_between(&seed, 1, 20));
@@ -105,7 +105,7 @@ TEST(any_changes_agree_with_a_plain_model)
 
 TEST(a_hole_splits_and_both_ends_keep_their_offsets)
 {
-	struct wn_map m = { 1000, 2000, 500, 0, 1 };
+	struct wn_map m = { 1000, 2000, 500, 0, 1, 0 };
 
 	reset();
 	m.file = take(9);
@@ -128,10 +128,10 @@ TEST(a_full_table_refuses_and_forgets)
 
 	reset();
 	for (uint64_t i = 0; i < WN_MAPS; i++) {
-		m = (struct wn_map){ i * 10, i * 10 + 10, 0, take(1), 0 };
+		m = (struct wn_map){ i * 10, i * 10 + 10, 0, take(1), 0, 0 };
 		assert_int_equal(wn_map_add(&track, &m), 0);
 	}
-	m = (struct wn_map){ 100000, 100010, 0, take(1), 0 };
+	m = (struct wn_map){ 100000, 100010, 0, take(1), 0, 0 };
 	assert_int_equal(wn_map_add(&track, &m), -ENOSPC);
 	wn_file_drop(&track.files, m.file);
 	assert_int_equal(track.files.slot[m.file].refs, WN_MAPS);
@@ -147,7 +147,7 @@ TEST(a_full_table_refuses_and_forgets)
 
 TEST(a_length_that_wraps_does_no_harm)
 {
-	struct wn_map m = { 1000, 2000, 0, 0, 0 };
+	struct wn_map m = { 1000, 2000, 0, 0, 0, 0 };
 
 	reset();
 	m.file = take(1);
@@ -164,7 +164,7 @@ TEST(a_length_that_wraps_does_no_harm)
 
 TEST(by_offset)
 {
-	struct wn_map a = { 1000, 2000, 4096, 0, 0 }, b = { 5000, 6000, 0, 0, 0 }, m;
+	struct wn_map a = { 1000, 2000, 4096, 0, 0, 0 }, b = { 5000, 6000, 0, 0, 0, 0 }, m;
 
 	reset();
 	a.file = b.file = take(1);
@@ -184,7 +184,7 @@ TEST(by_offset)
 
 TEST(random_advice_is_remembered)
 {
-	struct wn_map m = { 1000, 2000, 0, 0, 0 };
+	struct wn_map m = { 1000, 2000, 0, 0, 0, 0 };
 
 	reset();
 	m.file = take(1);
@@ -201,7 +201,7 @@ TEST(random_advice_is_remembered)
 /* A fork in the middle of a change: the sequence stays odd, and nobody will end it. */
 TEST(a_torn_table_is_emptied)
 {
-	struct wn_map m = { 1000, 2000, 0, 0, 0 };
+	struct wn_map m = { 1000, 2000, 0, 0, 0, 0 };
 
 	reset();
 	m.file = take(1);
@@ -214,7 +214,7 @@ TEST(a_torn_table_is_emptied)
 	assert_false(wn_map_find(&track, 1500, &m));
 	assert_int_equal(track.count, 0);
 	assert_int_equal(track.files.slot[0].refs, 0);
-	m = (struct wn_map){ 1000, 2000, 0, take(1), 0 };
+	m = (struct wn_map){ 1000, 2000, 0, take(1), 0, 0 };
 	assert_int_equal(wn_map_add(&track, &m), 0);
 	assert_true(wn_map_find(&track, 1500, &m));
 }
@@ -258,7 +258,7 @@ TEST(readers_never_see_a_half_change)
 		assert_int_equal(pthread_create(&thread[i], NULL, reader, &seeds[i]), 0);
 	for (int round = 0; round < 20000; round++) {
 		uint64_t start = random_between(&seed, 0, SPAN / 64) * 64;
-		struct wn_map m = { start, start + 64, start + 7, 0, 0 };
+		struct wn_map m = { start, start + 64, start + 7, 0, 0, 0 };
 
 		assert_true(wn_track_lock(&track, &lock));
 		wn_map_remove(&track, start, 64);
