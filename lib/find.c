@@ -124,15 +124,6 @@ int wn_find_file(const struct wn_track *t, uint16_t file, uint32_t thread)
 	return fd;
 }
 
-/* What getdents64(2) fills in. */
-struct entry {
-	uint64_t ino;
-	int64_t next;
-	uint16_t length;
-	uint8_t type;
-	char name[];
-};
-
 static bool names_fuse(int folder, const char *name)
 {
 	char target[16];
@@ -164,7 +155,7 @@ bool wn_serves_fuse(uint32_t thread)
 		if (n <= 0)
 			break;
 		for (long at = 0; at < n && !found;) {
-			const struct entry *e = (const struct entry *)(void *)(buf + at);
+			const struct wn_entry *e = (const struct wn_entry *)(void *)(buf + at);
 
 			found = names_fuse(folder, e->name);
 			at += e->length;

@@ -144,6 +144,10 @@ void bench_args_parse(struct bench_args *args, int argc, char **argv)
 {
 	if (argp_parse(&bench_argp, argc, argv, ARGP_IN_ORDER, NULL, args))
 		exit(WN_EXIT_USAGE);
+	if (args->nfiles && !args->command) {
+		wn_say("--file is for a command that reads the file: name one behind it");
+		exit(WN_EXIT_USAGE);
+	}
 	if (!args->runs)
 		args->runs = args->quick ? 3 : 5;
 }

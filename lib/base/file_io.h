@@ -11,6 +11,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What getdents64(2) fills in. */
+struct wn_entry {
+	uint64_t ino;
+	int64_t next;
+	uint16_t length;
+	uint8_t type;
+	char name[];
+};
+
 /* Reads up to size - 1 bytes and terminates them: the length, or a negative errno. */
 ssize_t wn_file_text(const char *path, char *buf, size_t size);
 /* The file's first word as a number; false when it cannot be read or is no number. */

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 
+#include "base/file_io.h"
 #include "base/mem.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -28,15 +29,6 @@
 #define SENT_NS (1u * MS)
 /* Ignored unless the program cares for it, and blocked in the helper in any case. */
 #define WAKE_SIGNAL SIGURG
-
-/* What getdents64(2) fills in. */
-struct entry {
-	uint64_t ino;
-	int64_t next;
-	uint16_t length;
-	uint8_t type;
-	char name[];
-};
 
 static struct wn_tap *tap_of(struct wn_watch *w, uint32_t thread)
 {
@@ -82,7 +74,7 @@ static bool list_threads(struct wn_watch *w, int folder)
 
 	while (good && (n = wn_sys->getdents(folder, buf, sizeof(buf))) > 0) {
 		for (ssize_t at = 0; at < n && good;) {
-			const struct entry *e = (const struct entry *)(void *)(buf + at);
+			const struct wn_entry *e = (const struct wn_entry *)(void *)(buf + at);
 			const char *name = e->name;
 			struct wn_tap *t;
 

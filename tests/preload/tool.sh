@@ -138,6 +138,7 @@ refused "--set without a value" "NAME=VALUE" "$willneed" --set window echo start
 refused "--set of nothing that there is" "no setting" "$willneed" --set windows=1M echo started
 refused "an option that there is not" "--nonsense" "$willneed" --nonsense echo started
 refused "no command" "no command" "$willneed"
+refused "bench: a file, and no command" "name one behind it" "$willneed" bench --file /etc/passwd
 
 # What --set accepts is what the library accepts.
 row='^WN_OPTION([A-Z0-9_]*, "\([a-z0-9_]*\)", "\([A-Z0-9_]*\)", \([A-Z]*\), .*'
