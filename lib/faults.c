@@ -28,6 +28,13 @@
 #define SETTLE_NS (5u * MS)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * 1024 * 1024)
+/*
+ * Threads that share a descriptor, and pieces that come out of order, are apart by so many
+ * reads; and a little is skipped now and then.
+ */
+#define READ_BAND 16
+#define READ_GAP (64u * 1024)
+#define READ_PIECE (1024u * 1024)
 /* What the kernel is taken to read at a fault as long as the device is not known. */
 #define SOME_WINDOW (128u * 1024)
 
@@ -206,6 +213,23 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	return joined && w->steps >= WN_WALK_STEPS;
 }
 
+void wn_faults_read(struct wn_loop *l, const struct wn_access *a)
+{
+	struct wn_file *file = &l->k.track->files.slot[a->file];
+	struct wn_gaps g = { .read = READ_GAP + READ_BAND * wn_min(a->length, READ_PIECE) };
+	bool joined;
+	int i;
+
+	l->thread = a->thread;
+	l->worked = l->now;
+	l->st->reads.seen_ns[a->file] = l->now;
+	if (!wn_engine_prepare(&l->k, a->file, a->thread))
+		return;
+	i = wn_walk_fault(&l->st->walks, a, &g, wn_load(&file->serial), l->now, &joined, retired,
+			  l);
+	wn_engine_judge(&l->k, WN_STREAMS + i, a->file, a->flags & WN_ACCESS_FAULTED);
+}
+
 static void see(struct wn_loop *l)
 {
 	struct wn_state *st = l->st;
@@ -250,7 +274,8 @@ static bool is_copying(const struct wn_loop *l)
 /* When to look where this reader is, if no major fault of it wakes us. */
 static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 {
-	if (!w->steps)
+	/* Reads wake us themselves. */
+	if (!w->steps || w->read)
 		return UINT64_MAX;
 	/* Its reader may only have lost the processor: upward nothing else would show it. */
 	if (l->now - w->used_ns > WALK_QUIET_NS)
@@ -274,7 +299,8 @@ uint64_t wn_faults_round(struct wn_loop *l)
 		if (!w->live)
 			continue;
 		if (w->serial != serial || l->now - w->used_ns > WALK_END_NS) {
-			wn_watch_closer(&l->st->watch, w->thread, 0);
+			if (!w->read)
+				wn_watch_closer(&l->st->watch, w->thread, 0);
 			retired(l, (int)i);
 			continue;
 		}

@@ -116,6 +116,10 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 		wn_faults_take(l, a, l->now);
 		return;
 	}
+	if (a->kind == WN_ACCESS_READ) {
+		wn_faults_read(l, a);
+		return;
+	}
 	l->thread = a->thread;
 	serial = wn_load(&l->k.track->files.slot[a->file].serial);
 	index = wn_stream_access(t, a, serial, l->now, retired, l);
@@ -245,6 +249,12 @@ void wn_loop_set_alarm(struct wn_loop *l)
 		if (s->live && !s->request)
 			least = wn_min(least, wn_stream_ahead(s) / 4);
 	}
+	for (uint32_t i = 0; i < l->st->walks.used; i++) {
+		const struct wn_walk *w = &l->st->walks.slot[i];
+
+		if (w->live && w->read)
+			least = wn_min(least, wn_walk_ahead(w) / 4);
+	}
 	if (least != UINT64_MAX)
 		least = wn_max(least, 256 * 1024);
 	wn_store(&l->st->wake_at, wn_load(&l->st->progress) + wn_min(least, 1u << 30));
@@ -277,6 +287,7 @@ uint64_t wn_loop_round(struct wn_loop *l)
 	l->now = wn_sys->now_ns();
 	wn_cover_tick(&st->cover, l->now);
 	wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
+	wn_reads_expire(st, l->now, STREAM_NS);
 	let_go(l);
 	busy = serve_stirred(l);
 	while (!wn_load(&wn_rt.stops) && take_request(l))
@@ -309,6 +320,7 @@ void wn_loop_end(struct wn_loop *l)
 		if (l->st->streams.slot[i].live)
 			retired(l, (int)i);
 	wn_faults_end(l);
+	wn_reads_expire(l->st, l->now, 0);
 	wn_engine_close_files(&l->k, true);
 	wn_store(&l->st->tight, 0);
 	settle_accounts(l);

@@ -17,6 +17,7 @@
 #include "engine.h"
 #include "options.h"
 #include "policy.h"
+#include "reads.h"
 #include "ring.h"
 #include "stats.h"
 #include "stream.h"
@@ -70,6 +71,7 @@ struct wn_state {
 	struct wn_ring ring;
 	struct wn_cover cover;
 	struct wn_drops drops;
+	struct wn_reads reads;
 	/* The helper's own. */
 	struct wn_streams streams;
 	struct wn_walks walks;

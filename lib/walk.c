@@ -37,18 +37,19 @@ static bool continues(const struct wn_walk *w, uint64_t x, uint64_t gap)
 static int find(const struct wn_walks *t, const struct wn_access *a, uint64_t gap,
 		uint32_t serial)
 {
+	bool read = a->kind == WN_ACCESS_READ;
 	int best = -1;
 
 	for (uint32_t i = 0; i < t->used; i++) {
 		const struct wn_walk *w = &t->slot[i];
 
-		if (!w->live || w->file != a->file || w->serial != serial ||
+		if (!w->live || w->file != a->file || w->serial != serial || w->read != read ||
 		    !continues(w, a->offset, gap))
 			continue;
 		if (w->thread == a->thread)
 			return (int)i;
-		/* Others may take turns on a way, but not begin one together. */
-		if (w->steps >= WN_WALK_STEPS)
+		/* Others may take turns on a way, but faults do not begin one together. */
+		if (w->steps >= WN_WALK_STEPS || read)
 			best = (int)i;
 	}
 	return best;
@@ -75,7 +76,7 @@ static int make_room(struct wn_walks *t, void (*retired)(void *ctx, int index), 
 	return oldest;
 }
 
-static void step(struct wn_walk *w, uint64_t x)
+static void step(struct wn_walk *w, uint64_t x, uint64_t band)
 {
 	bool down = x < w->pos;
 	uint64_t way = down ? w->pos - x : x - w->pos;
@@ -86,7 +87,7 @@ static void step(struct wn_walk *w, uint64_t x)
 		w->asking = false;
 	}
 	/* One that goes to and fro is no walk, but a few faults may come out of order. */
-	if (down != w->down && way > BAND) {
+	if (down != w->down && way > band) {
 		w->steps--;
 		w->passed /= 2;
 	}
@@ -100,26 +101,56 @@ static void step(struct wn_walk *w, uint64_t x)
 	w->stirred = true;
 }
 
+/* Where the reader is after it: at the last page upward, at the first one downward. */
+static uint64_t place(const struct wn_access *a, const struct wn_walk *w)
+{
+	uint64_t page = wn_page_size();
+	uint64_t low = wn_round_down(a->offset, page);
+	uint64_t high = wn_round_down(a->offset + a->length - 1, page);
+
+	if (a->flags & WN_ACCESS_UP)
+		return high;
+	if (a->flags & WN_ACCESS_DOWN)
+		return low;
+	return (w->steps ? w->down : low < w->pos) ? low : high;
+}
+
+static void renew(struct wn_walk *w, const struct wn_access *a, uint32_t serial)
+{
+	*w = (struct wn_walk){
+		.begin = wn_round_down(a->offset, wn_page_size()),
+		.serial = serial,
+		.file = a->file,
+		.live = true,
+		.read = a->kind == WN_ACCESS_READ,
+	};
+	w->pos = w->begin;
+	if (!(a->flags & (WN_ACCESS_UP | WN_ACCESS_DOWN)))
+		return;
+	/* Its thread has read in sequence before it was told of. */
+	w->down = a->flags & WN_ACCESS_DOWN;
+	w->steps = WN_WALK_STEPS / 2;
+	w->passed = a->length;
+	w->pos = place(a, w);
+	if (w->down)
+		w->begin = wn_round_down(a->offset + a->length, wn_page_size());
+}
+
 int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn_gaps *g,
 		  uint32_t serial, uint64_t now_ns, bool *joined,
 		  void (*retired)(void *ctx, int index), void *ctx)
 {
-	uint64_t x = wn_round_down(a->offset, wn_page_size());
+	bool read = a->kind == WN_ACCESS_READ;
 	bool major = a->flags & WN_ACCESS_FAULTED;
-	int i = find(t, a, major ? g->major : g->minor, serial);
+	uint64_t gap = read ? g->read : major ? g->major : g->minor;
+	int i = find(t, a, gap, serial);
 
 	*joined = i >= 0;
 	if (i >= 0) {
-		step(&t->slot[i], x);
+		step(&t->slot[i], place(a, &t->slot[i]), read ? wn_max(gap, BAND) : BAND);
 	} else {
 		i = make_room(t, retired, ctx);
-		t->slot[i] = (struct wn_walk){
-			.begin = x,
-			.pos = x,
-			.serial = serial,
-			.file = a->file,
-			.live = true,
-		};
+		renew(&t->slot[i], a, serial);
 	}
 	t->slot[i].thread = a->thread;
 	t->slot[i].used_ns = now_ns;

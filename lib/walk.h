@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.h - which page faults belong together, and where they lead.
+ * walk.h - which page faults, or reads, belong together, and where they lead.
  * Calls base and flow.h; the helper's own.  A walk is a reader's way through a file, up or
  * down, as far as faults show it: the kernel maps a neighbourhood at each fault and reads
  * ahead at some, so a reader that touches every page is seen now and then only.
@@ -8,6 +8,9 @@
  * What joins two faults is therefore not that they are neighbours, but that the kernel,
  * on its own, would have read all that lies between them.  Then a walk that is helped reads
  * no more than the same one without help, but for what is ahead when it ends.
+ *
+ * Reads through a descriptor tell where they begin and end, and make walks of their own.
+ * Several threads may share one, so they join it when they come near.
  */
 #ifndef WN_WALK_H
 #define WN_WALK_H
@@ -44,6 +47,7 @@ struct wn_walk {
 	bool live;
 	bool asking;	   /* edge means something */
 	bool stirred;	   /* it came on since it was served */
+	bool read;	   /* through a descriptor */
 };
 
 struct wn_walks {
@@ -55,10 +59,11 @@ struct wn_walks {
 struct wn_gaps {
 	uint64_t major; /* what the kernel reads at a major fault, and a little */
 	uint64_t minor; /* what lies between two minor faults that are seen */
+	uint64_t read;	/* what may lie between reads, where threads or pieces are out of order */
 };
 
 /*
- * Takes a fault in: the walk that it continues, or began, or -1 if it is of no use.
+ * Takes a fault or a read in: the walk that it continues, or began, or -1 if it is of no use.
  * *joined tells whether it continued one.  retired() is called before a slot is reused.
  */
 int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn_gaps *g,

@@ -72,6 +72,11 @@ static int sys_fcntl_getfl(int fd)
 	return (int)wn_raw(SYS_fcntl, fd, F_GETFL, 0);
 }
 
+static int64_t sys_position(int fd)
+{
+	return wn_raw(SYS_lseek, fd, 0, SEEK_CUR);
+}
+
 static int sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
 	struct timespec ts = {
@@ -211,6 +216,7 @@ const struct wn_sys wn_sys_linux = {
 	.fstat = sys_fstat,
 	.fstatfs = sys_fstatfs,
 	.fcntl_getfl = sys_fcntl_getfl,
+	.position = sys_position,
 	.futex_wait = sys_futex_wait,
 	.futex_wake = sys_futex_wake,
 	.now_ns = sys_now_ns,

@@ -10,7 +10,8 @@
 
 #include "base/arch.h"
 #include "drop.h"
-#include "front/front.h"
+#include "front/read.h"
+#include "reads.h"
 
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
@@ -50,9 +51,13 @@ static ssize_t uncached_read(int fd, const struct iovec *iov, int count, off_t o
 static inline ssize_t read_any(int fd, const struct iovec *iov, int count, off_t offset,
 			       int flags)
 {
+	ssize_t got;
+
 	if (wn_unlikely(flags == RWF_DONTCACHE) && wn_front.copy_min)
 		return uncached_read(fd, iov, count, offset);
-	return next_preadv2(fd, iov, count, offset, flags);
+	got = next_preadv2(fd, iov, count, offset, flags);
+	wn_front_has_read(fd, offset == -1 ? WN_BEHIND_POSITION : offset, got);
+	return got;
 }
 
 static inline ssize_t write_any(int fd, const struct iovec *iov, int count, off_t offset,
