@@ -68,8 +68,8 @@ static inline bool wn_reads_granted(struct wn_reader *me, int fd, size_t n)
 	return true;
 }
 
-/* They may not: looks at the read that is about to be made (or was just made, at `at`). */
-void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n);
+/* They may not: looks at a read that is about to be made (ahead), or has just been. */
+void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahead);
 
 /* A descriptor is about to be closed.  Returns when the helper has let go of its file. */
 void wn_reads_closing(struct wn_reader *me, int fd);

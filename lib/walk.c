@@ -76,7 +76,7 @@ static int make_room(struct wn_walks *t, void (*retired)(void *ctx, int index), 
 	return oldest;
 }
 
-static void step(struct wn_walk *w, uint64_t x, uint64_t band)
+static void step(struct wn_walk *w, uint64_t x, uint64_t band, bool sure)
 {
 	bool down = x < w->pos;
 	uint64_t way = down ? w->pos - x : x - w->pos;
@@ -96,7 +96,7 @@ static void step(struct wn_walk *w, uint64_t x, uint64_t band)
 	w->passed += way;
 	w->pos = x;
 	if (w->steps < 1000)
-		w->steps = (uint16_t)(w->steps + 1 + (way == w->stride));
+		w->steps = (uint16_t)(w->steps + 1 + (sure || way == w->stride));
 	w->stride = way;
 	w->stirred = true;
 }
@@ -147,7 +147,8 @@ int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn
 
 	*joined = i >= 0;
 	if (i >= 0) {
-		step(&t->slot[i], place(a, &t->slot[i]), read ? wn_max(gap, BAND) : BAND);
+		step(&t->slot[i], place(a, &t->slot[i]), read ? wn_max(gap, BAND) : BAND,
+		     a->flags & (WN_ACCESS_UP | WN_ACCESS_DOWN));
 	} else {
 		i = make_room(t, retired, ctx);
 		renew(&t->slot[i], a, serial);
@@ -202,7 +203,8 @@ static bool order_up(const struct wn_walk *w, uint64_t unit, uint64_t floor, uin
 bool wn_walk_order(const struct wn_walk *w, uint64_t unit, uint64_t floor, uint64_t most,
 		   uint64_t file_size, struct wn_order *o)
 {
-	uint64_t may = wn_min(wn_max(w->passed, floor), most);
+	/* Before a fault is seen, the kernel has read that much; reads are seen before that. */
+	uint64_t may = wn_min(w->read ? w->passed : wn_max(w->passed, floor), most);
 
 	if (!w->live || w->steps < WN_WALK_STEPS)
 		return false;

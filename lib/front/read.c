@@ -18,22 +18,22 @@ WN_EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t offset, siz
 /* libc's way to report an overflow; it does not return. */
 extern void __chk_fail(void) __attribute__((noreturn));
 
-static __attribute__((noinline)) void look(int fd, int64_t at, size_t n)
+static __attribute__((noinline)) void look(int fd, int64_t at, size_t n, bool ahead)
 {
 	if (wn_front.copy_min)
-		wn_reads_look(&reader, fd, at, n);
+		wn_reads_look(&reader, fd, at, n, ahead);
 }
 
 void wn_front_has_read(int fd, int64_t at, ssize_t got)
 {
 	if (got > 0 && !wn_reads_granted(&reader, fd, (size_t)got))
-		look(fd, at, (size_t)got);
+		look(fd, at, (size_t)got, false);
 }
 
 void wn_front_will_read(int fd, int64_t at, size_t n)
 {
 	if (!wn_reads_granted(&reader, fd, n))
-		look(fd, at, n);
+		look(fd, at, n, true);
 }
 
 static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf, size_t n)
@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf,
 	if (wn_unlikely(!wn_front.read))
 		return wn_front_result(wn_raw(SYS_read, fd, buf, n));
 	if (!wn_reads_granted(&reader, fd, n))
-		look(fd, WN_AT_POSITION, n);
+		look(fd, WN_AT_POSITION, n, true);
 	return wn_front.read(fd, buf, n);
 }
 
@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) ssize_t pread_any(int fd, void *buf
 	if (wn_unlikely(!wn_front.pread))
 		return wn_front_result(wn_raw(SYS_pread64, fd, buf, n, offset));
 	if (!wn_reads_granted(&reader, fd, n))
-		look(fd, offset, n);
+		look(fd, offset, n, true);
 	return wn_front.pread(fd, buf, n, offset);
 }
 
