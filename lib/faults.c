@@ -28,13 +28,6 @@
 #define SETTLE_NS (5u * MS)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * 1024 * 1024)
-/*
- * Threads that share a descriptor, and pieces that come out of order, are apart by so many
- * reads; and a little is skipped now and then.
- */
-#define READ_BAND 16
-#define READ_GAP (64u * 1024)
-#define READ_PIECE (1024u * 1024)
 /* What the kernel is taken to read at a fault as long as the device is not known. */
 #define SOME_WINDOW (128u * 1024)
 
@@ -215,19 +208,13 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 
 void wn_faults_read(struct wn_loop *l, const struct wn_access *a)
 {
-	struct wn_file *file = &l->k.track->files.slot[a->file];
-	struct wn_gaps g = { .read = READ_GAP + READ_BAND * wn_min(a->length, READ_PIECE) };
-	bool joined;
-	int i;
+	uint32_t serial = wn_load(&l->k.track->files.slot[a->file].serial);
 
 	l->thread = a->thread;
 	l->worked = l->now;
 	l->st->reads.seen_ns[a->file] = l->now;
-	if (!wn_engine_prepare(&l->k, a->file, a->thread))
-		return;
-	i = wn_walk_fault(&l->st->walks, a, &g, wn_load(&file->serial), l->now, &joined, retired,
-			  l);
-	wn_engine_judge(&l->k, WN_STREAMS + i, a->file, a->flags & WN_ACCESS_FAULTED);
+	if (wn_engine_prepare(&l->k, a->file, a->thread))
+		wn_walk_read(&l->st->walks, a, serial, l->now, retired, l);
 }
 
 static void see(struct wn_loop *l)

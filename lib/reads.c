@@ -135,7 +135,6 @@ static bool compare(const struct wn_mark *m, const struct look *l, struct wn_acc
 	uint64_t unseen = wn_load(&m->granted) + GAP;
 	uint64_t n = l->to - l->from;
 	uint64_t far = BAND * wn_min(wn_max(n, wn_page_size()), MIB);
-	int64_t step = (int64_t)(l->from - from);
 
 	a->offset = l->from;
 	a->length = n;
@@ -153,8 +152,7 @@ static bool compare(const struct wn_mark *m, const struct look *l, struct wn_acc
 		a->length = from - l->from;
 		return true;
 	}
-	return (l->from > to ? l->from - to : to - l->from) <= far ||
-	       (step && step == wn_load(&m->step));
+	return (l->from > to ? l->from - to : to - l->from) <= far;
 }
 
 static void tell(struct look *l, struct wn_access *a)
@@ -201,7 +199,6 @@ static uint64_t follow(struct look *l)
 	else if (near && (l->cold || l->led))
 		tell(l, &a);
 	wn_store(&m->warm, l->cold || l->led ? 0 : wn_load(&m->warm) + 1);
-	wn_store(&m->step, (int64_t)(l->from - wn_load(&m->from)));
 	wn_store(&m->from, l->from);
 	wn_store(&m->to, l->to);
 	wn_store(&m->run, run);

@@ -37,25 +37,24 @@ static bool continues(const struct wn_walk *w, uint64_t x, uint64_t gap)
 static int find(const struct wn_walks *t, const struct wn_access *a, uint64_t gap,
 		uint32_t serial)
 {
-	bool read = a->kind == WN_ACCESS_READ;
 	int best = -1;
 
 	for (uint32_t i = 0; i < t->used; i++) {
 		const struct wn_walk *w = &t->slot[i];
 
-		if (!w->live || w->file != a->file || w->serial != serial || w->read != read ||
+		if (!w->live || w->read || w->file != a->file || w->serial != serial ||
 		    !continues(w, a->offset, gap))
 			continue;
 		if (w->thread == a->thread)
 			return (int)i;
-		/* Others may take turns on a way, but faults do not begin one together. */
-		if (w->steps >= WN_WALK_STEPS || read)
+		/* Others may take turns on a way, but not begin one together. */
+		if (w->steps >= WN_WALK_STEPS)
 			best = (int)i;
 	}
 	return best;
 }
 
-static int make_room(struct wn_walks *t, void (*retired)(void *ctx, int index), void *ctx)
+int wn_walk_room(struct wn_walks *t, void (*retired)(void *ctx, int index), void *ctx)
 {
 	int oldest = 0;
 
@@ -76,7 +75,7 @@ static int make_room(struct wn_walks *t, void (*retired)(void *ctx, int index), 
 	return oldest;
 }
 
-static void step(struct wn_walk *w, uint64_t x, uint64_t band, bool sure)
+static void step(struct wn_walk *w, uint64_t x)
 {
 	bool down = x < w->pos;
 	uint64_t way = down ? w->pos - x : x - w->pos;
@@ -87,7 +86,7 @@ static void step(struct wn_walk *w, uint64_t x, uint64_t band, bool sure)
 		w->asking = false;
 	}
 	/* One that goes to and fro is no walk, but a few faults may come out of order. */
-	if (down != w->down && way > band) {
+	if (down != w->down && way > BAND) {
 		w->steps--;
 		w->passed /= 2;
 	}
@@ -96,62 +95,31 @@ static void step(struct wn_walk *w, uint64_t x, uint64_t band, bool sure)
 	w->passed += way;
 	w->pos = x;
 	if (w->steps < 1000)
-		w->steps = (uint16_t)(w->steps + 1 + (sure || way == w->stride));
+		w->steps = (uint16_t)(w->steps + 1 + (way == w->stride));
 	w->stride = way;
 	w->stirred = true;
-}
-
-/* Where the reader is after it: at the last page upward, at the first one downward. */
-static uint64_t place(const struct wn_access *a, const struct wn_walk *w)
-{
-	uint64_t page = wn_page_size();
-	uint64_t low = wn_round_down(a->offset, page);
-	uint64_t high = wn_round_down(a->offset + a->length - 1, page);
-
-	if (a->flags & WN_ACCESS_UP)
-		return high;
-	if (a->flags & WN_ACCESS_DOWN)
-		return low;
-	return (w->steps ? w->down : low < w->pos) ? low : high;
-}
-
-static void renew(struct wn_walk *w, const struct wn_access *a, uint32_t serial)
-{
-	*w = (struct wn_walk){
-		.begin = wn_round_down(a->offset, wn_page_size()),
-		.serial = serial,
-		.file = a->file,
-		.live = true,
-		.read = a->kind == WN_ACCESS_READ,
-	};
-	w->pos = w->begin;
-	if (!(a->flags & (WN_ACCESS_UP | WN_ACCESS_DOWN)))
-		return;
-	/* Its thread has read in sequence before it was told of. */
-	w->down = a->flags & WN_ACCESS_DOWN;
-	w->steps = WN_WALK_STEPS / 2;
-	w->passed = a->length;
-	w->pos = place(a, w);
-	if (w->down)
-		w->begin = wn_round_down(a->offset + a->length, wn_page_size());
 }
 
 int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn_gaps *g,
 		  uint32_t serial, uint64_t now_ns, bool *joined,
 		  void (*retired)(void *ctx, int index), void *ctx)
 {
-	bool read = a->kind == WN_ACCESS_READ;
+	uint64_t x = wn_round_down(a->offset, wn_page_size());
 	bool major = a->flags & WN_ACCESS_FAULTED;
-	uint64_t gap = read ? g->read : major ? g->major : g->minor;
-	int i = find(t, a, gap, serial);
+	int i = find(t, a, major ? g->major : g->minor, serial);
 
 	*joined = i >= 0;
 	if (i >= 0) {
-		step(&t->slot[i], place(a, &t->slot[i]), read ? wn_max(gap, BAND) : BAND,
-		     a->flags & (WN_ACCESS_UP | WN_ACCESS_DOWN));
+		step(&t->slot[i], x);
 	} else {
-		i = make_room(t, retired, ctx);
-		renew(&t->slot[i], a, serial);
+		i = wn_walk_room(t, retired, ctx);
+		t->slot[i] = (struct wn_walk){
+			.begin = x,
+			.pos = x,
+			.serial = serial,
+			.file = a->file,
+			.live = true,
+		};
 	}
 	t->slot[i].thread = a->thread;
 	t->slot[i].used_ns = now_ns;

@@ -10,7 +10,6 @@
  * no more than the same one without help, but for what is ahead when it ends.
  *
  * Reads through a descriptor tell where they begin and end, and make walks of their own.
- * Several threads may share one, so they join it when they come near.
  */
 #ifndef WN_WALK_H
 #define WN_WALK_H
@@ -47,7 +46,12 @@ struct wn_walk {
 	bool live;
 	bool asking;	   /* edge means something */
 	bool stirred;	   /* it came on since it was served */
-	bool read;	   /* through a descriptor */
+	/* Of reads through a descriptor only. */
+	bool read;
+	int32_t trend;	   /* above 0: it goes up */
+	uint64_t low;	   /* it has come to all parts of these */
+	uint64_t high;
+	uint64_t taken;	   /* bytes that were read there */
 };
 
 struct wn_walks {
@@ -59,16 +63,25 @@ struct wn_walks {
 struct wn_gaps {
 	uint64_t major; /* what the kernel reads at a major fault, and a little */
 	uint64_t minor; /* what lies between two minor faults that are seen */
-	uint64_t read;	/* what may lie between reads, where threads or pieces are out of order */
 };
 
 /*
- * Takes a fault or a read in: the walk that it continues, or began, or -1 if it is of no use.
+ * Takes a fault in: the walk that it continues, or began, or -1 if it is of no use.
  * *joined tells whether it continued one.  retired() is called before a slot is reused.
  */
 int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn_gaps *g,
 		  uint32_t serial, uint64_t now_ns, bool *joined,
 		  void (*retired)(void *ctx, int index), void *ctx);
+
+/*
+ * The same for a read through a descriptor.  Pieces may come out of order, from several
+ * threads, and with gaps in between; then it is led once most of what it passes is read.
+ */
+int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
+		 uint64_t now_ns, void (*retired)(void *ctx, int index), void *ctx);
+
+/* An unused slot, or the one that may best be given up. */
+int wn_walk_room(struct wn_walks *t, void (*retired)(void *ctx, int index), void *ctx);
 
 /* Bytes that have been asked for and that its reader has not come to. */
 uint64_t wn_walk_ahead(const struct wn_walk *w);

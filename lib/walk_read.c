@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks of reads through descriptors, which tell where they begin and end. */
+#include "base/arena.h"
+#include "base/mem.h"
+#include "walk.h"
+
+/*
+ * Threads that take turns, and pieces that come out of order, are apart by so many pieces;
+ * and a little is skipped now and then.
+ */
+#define BAND 16
+#define GAP (64u * 1024)
+#define PIECE (1024u * 1024)
+/* A walk cannot be turned round by fewer reads than it took to believe it. */
+#define TREND_MAX (2 * WN_WALK_STEPS)
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* The walk whose end, at one side or the other, this read comes nearest to. */
+static struct wn_walk *find(struct wn_walks *t, const struct wn_access *a, uint32_t serial)
+{
+	uint64_t least = GAP + BAND * wn_min(a->length, PIECE);
+	struct wn_walk *best = NULL;
+
+	for (uint32_t i = 0; i < t->used; i++) {
+		struct wn_walk *w = &t->slot[i];
+		uint64_t way;
+
+		if (!w->live || !w->read || w->file != a->file || w->serial != serial)
+			continue;
+		way = wn_min(distance(a->offset, w->high),
+			     distance(a->offset + a->length, w->low));
+		if (way > least || (way == least && best))
+			continue;
+		least = way;
+		best = w;
+	}
+	return best;
+}
+
+/* Which way did this read take it?  One that its thread made in sequence counts double. */
+static int32_t direction(const struct wn_walk *w, const struct wn_access *a)
+{
+	uint64_t up = wn_above(a->offset + a->length, w->high);
+	uint64_t down = wn_above(w->low, a->offset);
+
+	if (a->flags & WN_ACCESS_UP)
+		return up ? 2 : 0;
+	if (a->flags & WN_ACCESS_DOWN)
+		return down ? -2 : 0;
+	return (up > down) - (up < down);
+}
+
+static void turn_to(struct wn_walk *w, int32_t trend)
+{
+	bool down = trend < 0;
+
+	trend = trend > TREND_MAX ? TREND_MAX : trend < -TREND_MAX ? -TREND_MAX : trend;
+	if (down != w->down) {
+		w->asking = false;
+		w->settled_ns = 0;
+	}
+	w->down = down;
+	w->trend = trend;
+}
+
+/* Where the reader is, how far it has come, and whether most of that was read. */
+static void settle(struct wn_walk *w)
+{
+	bool dense;
+
+	w->passed = w->high - w->low;
+	dense = w->taken >= w->passed - w->passed / 4;
+	w->pos = wn_round_down(w->down ? w->low : w->high - 1, wn_page_size());
+	w->begin = w->down ? w->high : w->low;
+	w->steps = (uint16_t)(dense ? (w->down ? -w->trend : w->trend) : 0);
+	w->stirred = true;
+}
+
+int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
+		 uint64_t now_ns, void (*retired)(void *ctx, int index), void *ctx)
+{
+	struct wn_walk *w = find(t, a, serial);
+
+	if (!w) {
+		w = &t->slot[wn_walk_room(t, retired, ctx)];
+		*w = (struct wn_walk){
+			.serial = serial,
+			.file = a->file,
+			.live = true,
+			.read = true,
+			.low = a->flags & WN_ACCESS_DOWN ? a->offset + a->length : a->offset,
+		};
+		w->high = w->low;
+	}
+	turn_to(w, w->trend + direction(w, a));
+	w->low = wn_min(w->low, a->offset);
+	w->high = wn_max(w->high, a->offset + a->length);
+	w->taken += a->length;
+	w->thread = a->thread;
+	w->used_ns = now_ns;
+	settle(w);
+	return (int)(w - t->slot);
+}
