@@ -166,7 +166,8 @@ static void tell(struct look *l, struct wn_access *a)
 	wn_ring_push(&st->ring, a);
 	wn_count(&st->stats, reads_told, 1);
 	progress = wn_add(&st->progress, a->length) + a->length;
-	if (!l->led || progress >= wn_load(&st->wake_at))
+	/* What others have read meanwhile belongs to the picture, but is no reason to wake. */
+	if (l->led ? progress >= wn_load(&st->wake_at) : l->cold)
 		wn_helper_kick(st);
 }
 
@@ -196,7 +197,7 @@ static uint64_t follow(struct look *l)
 	grant = grant_for(l, m, run);
 	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WIDE_WINDOW)
 		grant = WARM;
-	else if (near && (l->cold || l->led))
+	else if (near)
 		tell(l, &a);
 	wn_store(&m->warm, l->cold || l->led ? 0 : wn_load(&m->warm) + 1);
 	wn_store(&m->from, l->from);

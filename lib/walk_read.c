@@ -11,15 +11,38 @@
 #define BAND 16
 #define GAP (64u * 1024)
 #define PIECE (1024u * 1024)
+/* Several threads with such pieces keep a device as busy as it can be. */
+#define LARGE (256u * 1024)
+#define CROWD_MAX 16
 /* A walk cannot be turned round by fewer reads than it took to believe it. */
 #define TREND_MAX (2 * WN_WALK_STEPS)
 
-static uint64_t distance(uint64_t a, uint64_t b)
+static uint64_t apart(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
 }
 
-/* The walk whose end, at one side or the other, this read comes nearest to. */
+static bool is_sequel(const struct wn_access *a)
+{
+	return a->flags & (WN_ACCESS_UP | WN_ACCESS_DOWN);
+}
+
+/*
+ * How far this read is from where the walk goes on.  One that fills a gap is of the walk,
+ * unless its thread has read what lies before it too: that is another way through.
+ */
+static uint64_t distance(const struct wn_walk *w, const struct wn_access *a)
+{
+	if (!is_sequel(a) && a->offset >= w->low && a->offset < w->high)
+		return 0;
+	return wn_min(apart(a->offset, w->high), apart(a->offset + a->length, w->low));
+}
+
+static bool is_of(const struct wn_walk *w, const struct wn_access *a, uint32_t serial)
+{
+	return w->live && w->read && w->file == a->file && w->serial == serial;
+}
+
 static struct wn_walk *find(struct wn_walks *t, const struct wn_access *a, uint32_t serial)
 {
 	uint64_t least = GAP + BAND * wn_min(a->length, PIECE);
@@ -29,10 +52,9 @@ static struct wn_walk *find(struct wn_walks *t, const struct wn_access *a, uint3
 		struct wn_walk *w = &t->slot[i];
 		uint64_t way;
 
-		if (!w->live || !w->read || w->file != a->file || w->serial != serial)
+		if (!is_of(w, a, serial))
 			continue;
-		way = wn_min(distance(a->offset, w->high),
-			     distance(a->offset + a->length, w->low));
+		way = distance(w, a);
 		if (way > least || (way == least && best))
 			continue;
 		least = way;
@@ -76,8 +98,26 @@ static void settle(struct wn_walk *w)
 	dense = w->taken >= w->passed - w->passed / 4;
 	w->pos = wn_round_down(w->down ? w->low : w->high - 1, wn_page_size());
 	w->begin = w->down ? w->high : w->low;
-	w->steps = (uint16_t)(dense ? (w->down ? -w->trend : w->trend) : 0);
+	w->steps = (uint16_t)(dense && w->crowd < CROWD_MAX / 2 ? (w->down ? -w->trend : w->trend) : 0);
 	w->stirred = true;
+}
+
+/* Threads that share a way may have begun it as two. */
+static void absorb(struct wn_walks *t, struct wn_walk *w, const struct wn_access *a,
+		   void (*retired)(void *ctx, int index), void *ctx)
+{
+	for (uint32_t i = 0; i < t->used; i++) {
+		struct wn_walk *o = &t->slot[i];
+
+		if (o == w || !is_of(o, a, w->serial) || o->low >= w->high || o->high <= w->low)
+			continue;
+		w->low = wn_min(w->low, o->low);
+		w->high = wn_max(w->high, o->high);
+		w->taken += o->taken;
+		if (retired)
+			retired(ctx, (int)i);
+		o->live = false;
+	}
 }
 
 int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
@@ -92,6 +132,7 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 			.file = a->file,
 			.live = true,
 			.read = true,
+			.thread = a->thread,
 			.low = a->flags & WN_ACCESS_DOWN ? a->offset + a->length : a->offset,
 		};
 		w->high = w->low;
@@ -100,6 +141,12 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 	w->low = wn_min(w->low, a->offset);
 	w->high = wn_max(w->high, a->offset + a->length);
 	w->taken += a->length;
+	if (!is_sequel(a))
+		absorb(t, w, a, retired, ctx);
+	if (w->thread != a->thread && a->length >= LARGE)
+		w->crowd += w->crowd < CROWD_MAX;
+	else
+		w->crowd -= w->crowd > 0;
 	w->thread = a->thread;
 	w->used_ns = now_ns;
 	settle(w);
