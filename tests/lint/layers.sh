@@ -10,10 +10,10 @@ rooms='
 base/
 flow options stats log
 ring track/ watch/
-stream walk
+stream walk walk_read
 policy cover
 engine find filesystems ride advise uring
-runtime loop faults helper copy watch api request repeat drop
+runtime loop faults helper copy watch api request repeat drop reads
 front/
 '
 

@@ -70,18 +70,21 @@ same "what /bin/true opens of ours" "$(grep openat "$tmp/with.calls" | grep -v E
 	sed -n 's/.*\(libwillneed[^"]*\)".*/\1/p' | tr '\n' ' ')" \
 	"libwillneed-preload.so "
 
-# A program that opens many files, or reads one by read(), is charged nothing more.
+# A program that opens many files is charged nothing more, one that reads a large one three
+# calls for each MiB: which file, what has the thread read, and where is it.
+looks=$((3 * 34))
 for what in "tar cf $tmp/t.tar -C $WN_SRCDIR lib tests/preload" "cat $big" "cksum $big" \
 	"cp $big $scratch/copy" "ls -lR $WN_SRCDIR/lib"; do
 	# shellcheck disable=SC2086
 	preload='' traced "$tmp/bare.calls" $what
 	# shellcheck disable=SC2086
 	preload=$WN_PRELOAD traced "$tmp/with.calls" $what
-	at_most "system calls of ${what%% *}: no more than of /bin/true" \
-		$(($(wc -l <"$tmp/with.calls") - $(wc -l <"$tmp/bare.calls"))) $((more + 2))
+	at_most "system calls of ${what%% *} more than bare, but for /bin/true's" \
+		$(($(wc -l <"$tmp/with.calls") - $(wc -l <"$tmp/bare.calls"))) \
+		$((more + 2 + looks))
 	for list in bare with; do
 		sed -nE 's/^[0-9]+ +((read|write|pread64|lseek|copy_file_range|getdents64)\()/\1/p' \
-			"$tmp/$list.calls" | grep -v 'ELF' | sed 's/0x[0-9a-f]*/ADDRESS/g' \
+			"$tmp/$list.calls" | grep -vE 'ELF|lseek\([0-9]+, 0, SEEK_CUR\)' | sed 's/0x[0-9a-f]*/ADDRESS/g' \
 			>"$tmp/$list.reads"
 	done
 	check "reads and writes of ${what%% *} are the same" \
