@@ -2,7 +2,8 @@
 /*
  * willneed bench: what its rooms share.  bench_case.c knows the cases, bench_args.c
  * the options, bench_file.c makes the file, evicts it and proves it cold, bench_device.c
- * knows the machine below it and sets it, bench_run.c runs one program once,
+ * knows the machine below it and sets it, bench_child.c starts one program and bench_run.c
+ * counts what it did, bench_cached.c looks at what is cached meanwhile,
  * bench_report.c and bench_json.c print; cmd_bench.c leads.  Functions return 0 or a
  * negative errno, and have said what is wrong.
  */
@@ -13,6 +14,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 enum bench_metric {
 #define WN_METRIC(id, name, shown, scale, digits) METRIC_##id,
@@ -31,18 +33,19 @@ enum bench_variant { VARIANT_BARE, VARIANT_WILLNEED, VARIANT_LIMIT, VARIANTS };
 enum bench_state { STATE_COLD, STATE_WARM };
 enum bench_copies { COPIES_VECTOR, COPIES_OWN };
 enum bench_length { LENGTH_QUICK, LENGTH_FULL };
-enum bench_reference { OF_NOTHING, OF_LIMIT, OF_BARE, OF_THREADS, OF_BYTES };
+enum bench_reference { OF_NOTHING, OF_LIMIT, OF_BARE, OF_THREADS, OF_BYTES, OF_ONE };
 enum bench_verdict { VERDICT_UNKNOWN, VERDICT_OK, VERDICT_OVER, VERDICT_MOOT };
 
 /* Whether free memory is given back to the hypervisor while runs are measured. */
 enum bench_reporting { REPORTING_NONE, REPORTING_OFF, REPORTING_ACTIVE };
 
 enum {
-	BARS_MAX = 4,
+	BARS_MAX = 6,
 	RUNS_MAX = 101,
-	CASES_MAX = 64,
+	CASES_MAX = 160,
 	READ_AHEADS_MAX = 8,
 	FILES_MAX = 16,
+	BENCH_OUTPUT_MAX = 64 << 10,
 };
 
 struct bench_bar {
@@ -50,6 +53,7 @@ struct bench_bar {
 	double factor;
 	enum bench_reference of;	/* OF_NOTHING ends the list */
 	double plus;
+	long from_kb, to_kb;		/* only at such a read_ahead_kb; to_kb 0: no end */
 };
 
 struct bench_case {
@@ -66,6 +70,23 @@ struct bench_run {
 	double metrics[METRICS];
 	double counters[COUNTERS];
 	char checksum[24];
+};
+
+/* What a finished program left. */
+struct bench_harvest {
+	char text[BENCH_OUTPUT_MAX];	/* of its output, the beginning */
+	size_t length;
+	uint64_t hash;			/* of all of its output */
+	double wall, cached;
+	int status;
+	struct rusage usage;
+};
+
+/* The most that was cached of some files; peak is NAN where nobody asks or can tell. */
+struct bench_cached {
+	int fds[FILES_MAX];
+	unsigned nfds;
+	double peak;
 };
 
 /* A case at one read-ahead size. */
@@ -179,11 +200,23 @@ int bench_device_restore(struct bench_device *d);
 /* Reads completed and bytes read since boot; false when nobody counts them. */
 bool bench_device_count(const struct bench_device *d, double *reads, double *bytes);
 
+/* bench_cached.c */
+void bench_cached_begin(struct bench_cached *k, const struct bench *b,
+			const struct bench_case *c);
+/* Milliseconds until the next sample is due, or -1: never. */
+int bench_cached_sample(struct bench_cached *k);
+double bench_cached_end(struct bench_cached *k);
+
+/* bench_child.c */
+int bench_child_run(const struct bench *b, const struct bench_case *c,
+		    enum bench_variant variant, char *const *argv,
+		    struct bench_harvest *h);
+void bench_catch_signals(void);
+
 /* bench_run.c */
 int bench_run_once(const struct bench *b, const struct bench_case *c,
 		   enum bench_variant variant, struct bench_run *run, char *why,
 		   size_t why_size);
-void bench_catch_signals(void);
 
 /* bench_report.c, bench_json.c */
 extern const char *const bench_variant_names[VARIANTS];

@@ -1,160 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* One program, run once, bare or preloaded, with everything that can be counted of it. */
+/* One run: what is made of what a program printed, and of what others counted of it. */
 #include "bench.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { ARGS_MAX = 64, OUTPUT_MAX = 64 << 10 };
-
-/* With this, x86 copies of any size take the vector loops; elsewhere it is ignored. */
-#define VECTOR_TUNABLE "glibc.cpu.x86_rep_movsb_threshold=0x40000000"
-
-volatile sig_atomic_t bench_stop;
-static volatile sig_atomic_t child_pid;
-
-/* What a finished child left. */
-struct harvest {
-	char text[OUTPUT_MAX]; /* of its output, the beginning */
-	size_t length;
-	uint64_t hash; /* of all of its output */
-	double wall;
-	int status;
-	struct rusage usage;
-};
-
-static void on_signal(int sig)
-{
-	bench_stop = sig;
-	if (child_pid > 0)
-		kill((pid_t)child_pid, SIGTERM);
-}
-
-void bench_catch_signals(void)
-{
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	struct sigaction action = { .sa_handler = on_signal };
-
-	/* No SA_RESTART: whatever waits is to notice. */
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaction(ends[i], &action, NULL);
-	/* Output that nobody reads must not keep us from putting things back. */
-	signal(SIGPIPE, SIG_IGN);
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-static void add_tunable(void)
-{
-	const char *old = getenv("GLIBC_TUNABLES");
-	char text[4096];
-
-	snprintf(text, sizeof(text), "%s%s" VECTOR_TUNABLE, old ? old : "",
-		 old ? ":" : "");
-	setenv("GLIBC_TUNABLES", text, 1);
-}
-
-/* In the child, between fork and exec. */
-static void set_environment(const struct bench *b, const struct bench_case *c,
-			    enum bench_variant variant)
-{
-	const char *library = variant == VARIANT_WILLNEED ? b->library : NULL;
-	char *preload = wn_preload_join(library, getenv("LD_PRELOAD"));
-
-	if (!preload)
-		_exit(WN_EXIT_NOTFOUND);
-	if (*preload)
-		setenv("LD_PRELOAD", preload, 1);
-	else
-		unsetenv("LD_PRELOAD");
-	if (variant == VARIANT_WILLNEED)
-		setenv("WILLNEED_STATS", b->stats_path, 1);
-	else
-		unsetenv("WILLNEED_STATS");
-	if (c->copies == COPIES_VECTOR)
-		add_tunable();
-}
-
-static pid_t start(const struct bench *b, const struct bench_case *c,
-		   enum bench_variant variant, char *const *argv, int *out)
-{
-	int ends[2];
-	pid_t pid;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	pid = fork();
-	if (pid == 0) {
-		signal(SIGPIPE, SIG_DFL);
-		dup2(ends[1], STDOUT_FILENO);
-		set_environment(b, c, variant);
-		execvp(argv[0], argv);
-		wn_say("%s: %s", argv[0], strerror(errno));
-		_exit(WN_EXIT_NOTFOUND);
-	}
-	if (pid < 0)
-		pid = -errno;
-	close(ends[1]);
-	*out = ends[0];
-	if (pid < 0)
-		close(ends[0]);
-	return pid;
-}
-
-static void drain(int fd, struct harvest *h)
-{
-	char chunk[4096];
-	ssize_t got;
-
-	h->hash = 0xcbf29ce484222325u;
-	while ((got = read(fd, chunk, sizeof(chunk))) > 0 ||
-	       (got < 0 && errno == EINTR)) {
-		for (ssize_t i = 0; i < got; i++) {
-			h->hash = (h->hash ^ (unsigned char)chunk[i]) * 0x100000001b3u;
-			if (h->length < OUTPUT_MAX - 1)
-				h->text[h->length++] = chunk[i];
-		}
-	}
-	h->text[h->length] = '\0';
-}
-
-static int run_child(const struct bench *b, const struct bench_case *c,
-		     enum bench_variant variant, char *const *argv, struct harvest *h)
-{
-	double begin = now();
-	int out = -1;
-	pid_t pid;
-
-	memset(h, 0, sizeof(*h));
-	pid = start(b, c, variant, argv, &out);
-	if (pid < 0)
-		return pid;
-	child_pid = pid;
-	/* A signal that came before we knew the child has not reached it. */
-	if (bench_stop)
-		kill(pid, SIGTERM);
-	drain(out, h);
-	close(out);
-	while (wait4(pid, &h->status, 0, &h->usage) < 0 && errno == EINTR)
-		;
-	child_pid = 0;
-	h->wall = now() - begin;
-	return bench_stop ? -EINTR : 0;
-}
+enum { ARGS_MAX = 64 };
 
 static double seconds(const struct timeval *tv)
 {
@@ -162,7 +17,7 @@ static double seconds(const struct timeval *tv)
 }
 
 /* A command of the user is seen from outside, with its children. */
-static void read_command(const struct harvest *h, struct bench_run *run)
+static void read_command(const struct bench_harvest *h, struct bench_run *run)
 {
 	run->metrics[METRIC_WALL] = h->wall;
 	run->metrics[METRIC_UTIME] = seconds(&h->usage.ru_utime);
@@ -174,7 +29,7 @@ static void read_command(const struct harvest *h, struct bench_run *run)
 		 (unsigned long long)h->hash);
 }
 
-static int read_workload(const struct harvest *h, struct bench_run *run)
+static int read_workload(const struct bench_harvest *h, struct bench_run *run)
 {
 	static const char *const names[METRICS] = {
 #define WN_METRIC(id, name, shown, scale, digits) name,
@@ -259,7 +114,7 @@ static int prepare_files(const struct bench *b, enum bench_state state, char *wh
 }
 
 /* Why a child counts as failed, or NULL. */
-static const char *bad_end(const struct harvest *h, char *text, size_t size)
+static const char *bad_end(const struct bench_harvest *h, char *text, size_t size)
 {
 	if (WIFSIGNALED(h->status))
 		snprintf(text, size, "it was killed by signal %d", WTERMSIG(h->status));
@@ -276,7 +131,7 @@ int bench_run_once(const struct bench *b, const struct bench_case *c,
 {
 	double reads0 = 0, bytes0 = 0, reads1, bytes1;
 	char words[1024], *argv[ARGS_MAX], end[64];
-	static struct harvest h;
+	static struct bench_harvest h;
 	bool counted;
 	int err;
 
@@ -292,7 +147,7 @@ int bench_run_once(const struct bench *b, const struct bench_case *c,
 	make_argv(b, words, argv);
 	unlink(b->stats_path);
 	counted = bench_device_count(&b->device, &reads0, &bytes0);
-	err = run_child(b, c, variant,
+	err = bench_child_run(b, c, variant,
 			c->command && variant != VARIANT_LIMIT ? c->command : argv, &h);
 	if (err) {
 		snprintf(why, why_size, "%s", strerror(-err));
@@ -312,7 +167,10 @@ int bench_run_once(const struct bench *b, const struct bench_case *c,
 		snprintf(why, why_size, "willneed-workload printed something else");
 		return -EPROTO;
 	}
-	if (variant == VARIANT_WILLNEED)
+	run->metrics[METRIC_CACHED] = h.cached;
+	if (variant == VARIANT_WILLNEED) {
 		read_counters(b->stats_path, run);
+		run->metrics[METRIC_ASKED] = run->counters[COUNTER_asked_bytes];
+	}
 	return 0;
 }

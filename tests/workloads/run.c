@@ -67,6 +67,21 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
+static int advise_descriptor(int fd, unsigned choice)
+{
+	static const int advice[] = {
+		[WL_NONE] = POSIX_FADV_NORMAL,
+		[WL_ADV_RANDOM] = POSIX_FADV_RANDOM,
+		[WL_ADV_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
+	};
+
+	if (choice == WL_NONE)
+		return 0;
+	if (choice == WL_ADV_HUGEPAGE)
+		return -EINVAL;
+	return -posix_fadvise(fd, 0, 0, advice[choice]);
+}
+
 static int map_file(struct wl *w)
 {
 	static const int advice[] = {
@@ -75,7 +90,7 @@ static int map_file(struct wl *w)
 		[WL_ADV_SEQUENTIAL] = MADV_SEQUENTIAL,
 		[WL_ADV_HUGEPAGE] = MADV_HUGEPAGE,
 	};
-	int prot = PROT_READ;
+	int prot = PROT_READ, flags = w->p.populate ? MAP_POPULATE : 0;
 
 	if (!(w->pattern->needs & WL_NEEDS_MAP))
 		return 0;
@@ -83,8 +98,8 @@ static int map_file(struct wl *w)
 		prot |= PROT_WRITE;
 		w->p.map = WL_PRIVATE;
 	}
-	w->map = mmap(NULL, w->size, prot,
-		      w->p.map == WL_SHARED ? MAP_SHARED : MAP_PRIVATE, w->fd, 0);
+	flags |= w->p.map == WL_SHARED ? MAP_SHARED : MAP_PRIVATE;
+	w->map = mmap(NULL, w->size, prot, flags, w->fd, 0);
 	if (w->map == MAP_FAILED)
 		return -errno;
 	if (w->p.advice != WL_NONE && madvise(w->map, w->size, advice[w->p.advice]) < 0)
@@ -107,6 +122,8 @@ static int make_buffer(struct wl_thread *t)
 		want = p->lead;
 	if (p->tail > want)
 		want = p->tail;
+	if (p->lookups && want < WL_PAGE)
+		want = WL_PAGE;
 	t->dst_size = want + WL_PAGE;
 	buf = mmap(NULL, t->dst_size, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -124,6 +141,7 @@ static int make_thread(struct wl *w, struct wl_thread *t, unsigned index)
 	t->w = w;
 	t->index = index;
 	t->fd = w->fd;
+	t->position = UINT64_MAX;	/* not known */
 	t->random = w->p.seed + index;
 	t->begin = w->begin;
 	t->end = w->end;
@@ -136,6 +154,12 @@ static int make_thread(struct wl *w, struct wl_thread *t, unsigned index)
 		t->fd = open(w->path, O_RDONLY | O_CLOEXEC);
 		if (t->fd < 0)
 			return -errno;
+	}
+	if (!(w->pattern->needs & WL_NEEDS_MAP)) {
+		int err = advise_descriptor(t->fd, w->p.advice);
+
+		if (err)
+			return err;
 	}
 	return make_buffer(t);
 }
@@ -156,6 +180,8 @@ static int settle(struct wl *w)
 	if (!p->stride)
 		p->stride = p->piece;
 	if (!p->piece || !p->stride || !p->passes)
+		return -EINVAL;
+	if (p->run % p->stride || (p->skip && !p->run))
 		return -EINVAL;
 	return wl_shuffle(w);
 }

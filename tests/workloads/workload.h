@@ -56,6 +56,7 @@ struct wl {
 	unsigned char *map;
 	uint32_t *shuffle;		/* a permutation of the pieces, or NULL */
 	_Atomic uint64_t queue;		/* next piece of --split queue */
+	_Atomic uint64_t progress;	/* of the one reader that others follow */
 	double small_ns[WL_SMALL_SIZES];
 };
 
@@ -67,6 +68,9 @@ struct wl_thread {
 	uint64_t begin, end;
 	uint64_t k;			/* pieces taken so far */
 	uint64_t random;
+	uint64_t lookups;		/* of those that come after the pieces */
+	uint64_t position;		/* where the last read() has left the descriptor */
+	uint64_t asked;			/* how far this thread has asked ahead */
 	unsigned prologue;		/* 1: the lead is done, 2: the tail too */
 	unsigned char *dst;
 	uint64_t dst_size;
