@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+enum { STRAY_EVERY = 20 };
+
 /* splitmix64: a good generator in four lines, the same everywhere. */
 static uint64_t next_random(uint64_t *state)
 {
@@ -95,9 +97,14 @@ static uint64_t place(struct wl_thread *t, uint64_t turn, uint64_t count)
 	/* Arrivals within four places of their turn, as several workers produce them. */
 	static const uint8_t jitter[8] = { 1, 0, 3, 4, 2, 7, 5, 6 };
 
+	uint64_t pass = turn / count;
+
+	turn %= count;
 	switch (t->w->p.order) {
 	case WL_BACKWARD:
 		return count - 1 - turn;
+	case WL_ALTERNATE:
+		return pass % 2 ? count - 1 - turn : turn;
 	case WL_SHUFFLED:
 		return t->w->shuffle[turn];
 	case WL_JITTER:
@@ -145,11 +152,11 @@ static bool next_piece(struct wl_thread *t, struct wl_piece *piece)
 	if (!count ||
 	    (turn >= count * p->passes && !(p->order == WL_RANDOM && p->pieces)))
 		return false;
-	if (p->order == WL_RANDOM)
+	if (p->order == WL_RANDOM || (p->order == WL_STRAY && turn % STRAY_EVERY == STRAY_EVERY - 1))
 		piece->offset = t->begin + random_page(t, t->end - t->begin, p->piece);
 	else
 		piece->offset = t->begin +
-				with_gaps(p, place(t, turn % count, count) * p->stride);
+				with_gaps(p, place(t, turn, count) * p->stride);
 	piece->length = t->end - piece->offset;
 	if (piece->length > p->piece)
 		piece->length = p->piece;

@@ -15,29 +15,32 @@
 /* What one call for advice asks for; the kernel cuts off what its device cannot do. */
 enum { ADVICE_STEP = 128 << 10 };
 
-/* How one piece is read; the rest of a short read is asked for again. */
-typedef ssize_t (*read_fn)(struct wl_thread *t, void *to, size_t length, off_t offset);
+int wl_read_piece(struct wl_thread *t, const struct wl_piece *piece, wl_read_fn read_some)
+{
+	uint64_t done = 0;
 
-static int read_pieces(struct wl_thread *t, read_fn read_some)
+	while (done < piece->length) {
+		ssize_t got = read_some(t, t->dst + done, piece->length - done,
+					(off_t)(piece->offset + done));
+
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return -EIO;
+		done += (uint64_t)got;
+	}
+	wl_account(t, t->dst, piece);
+	return 0;
+}
+
+static int read_pieces(struct wl_thread *t, wl_read_fn read_some)
 {
 	struct wl_piece piece;
+	int err = 0;
 
-	while (wl_next(t, &piece)) {
-		uint64_t done = 0;
-
-		while (done < piece.length) {
-			ssize_t got = read_some(t, t->dst + done, piece.length - done,
-						(off_t)(piece.offset + done));
-
-			if (got < 0)
-				return -errno;
-			if (got == 0)
-				return -EIO;
-			done += (uint64_t)got;
-		}
-		wl_account(t, t->dst, &piece);
-	}
-	return 0;
+	while (!err && wl_next(t, &piece))
+		err = wl_read_piece(t, &piece, read_some);
+	return err;
 }
 
 static ssize_t by_pread(struct wl_thread *t, void *to, size_t length, off_t offset)
@@ -64,7 +67,7 @@ static ssize_t by_seekread(struct wl_thread *t, void *to, size_t length, off_t o
 	return read(t->fd, to, length);
 }
 
-static ssize_t by_dontcache(struct wl_thread *t, void *to, size_t length, off_t offset)
+ssize_t wl_by_dontcache(struct wl_thread *t, void *to, size_t length, off_t offset)
 {
 	struct iovec iov = { .iov_base = to, .iov_len = length };
 
@@ -147,7 +150,7 @@ int wl_seekread(struct wl_thread *t)
 
 int wl_dontcache(struct wl_thread *t)
 {
-	return read_pieces(t, by_dontcache);
+	return read_pieces(t, wl_by_dontcache);
 }
 
 int wl_readahead(struct wl_thread *t)
