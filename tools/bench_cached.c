@@ -55,8 +55,8 @@ void bench_cached_begin(struct bench_cached *k, const struct bench *b,
 	if (!wanted(c))
 		return;
 	k->peak = 0;
-	for (; k->nfds < b->nfiles; k->nfds++) {
-		int fd = open(b->files[k->nfds].path, O_RDONLY | O_CLOEXEC);
+	for (; k->nfds < b->site->nfiles; k->nfds++) {
+		int fd = open(b->site->files[k->nfds].path, O_RDONLY | O_CLOEXEC);
 
 		k->fds[k->nfds] = fd;
 		if (fd < 0 || !tells(fd))

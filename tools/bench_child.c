@@ -88,6 +88,10 @@ static pid_t start(const struct bench *b, const struct bench_case *c,
 		signal(SIGPIPE, SIG_DFL);
 		dup2(ends[1], STDOUT_FILENO);
 		set_environment(b, c, variant);
+		if (bench_group_join(&b->group) < 0) {
+			wn_say("cannot join the cgroup: %s", strerror(errno));
+			_exit(WN_EXIT_NOTFOUND);
+		}
 		execvp(argv[0], argv);
 		wn_say("%s: %s", argv[0], strerror(errno));
 		_exit(WN_EXIT_NOTFOUND);

@@ -82,28 +82,34 @@ static void read_counters(const char *path, struct bench_run *run)
 /* The words of text, and what follows them; text is cut up. */
 static void make_argv(const struct bench *b, char *text, char **argv)
 {
+	static char files[16];
 	unsigned n = 0;
 	char *word;
 
 	argv[n++] = (char *)(uintptr_t)b->workload;
-	while ((word = strsep(&text, " ")) && n < ARGS_MAX - 4) {
+	while ((word = strsep(&text, " ")) && n < ARGS_MAX - 6) {
 		if (*word)
 			argv[n++] = word;
+	}
+	if (b->site->nfiles > 1) {
+		snprintf(files, sizeof(files), "%u", b->site->nfiles);
+		argv[n++] = (char *)(uintptr_t)"--files";
+		argv[n++] = files;
 	}
 	if (b->verify) {
 		argv[n++] = (char *)(uintptr_t)"--verify";
 		argv[n++] = (char *)(uintptr_t)"1";
 	}
-	argv[n++] = (char *)(uintptr_t)b->files[0].path;
+	argv[n++] = (char *)(uintptr_t)b->site->files[0].path;
 	argv[n] = NULL;
 }
 
 static int prepare_files(const struct bench *b, enum bench_state state, char *why,
 			 size_t why_size)
 {
-	for (unsigned i = 0; i < b->nfiles; i++) {
+	for (unsigned i = 0; i < b->site->nfiles; i++) {
 		const char *reason = "";
-		int err = bench_file_prepare(&b->files[i], state, &reason);
+		int err = bench_file_prepare(&b->site->files[i], state, &reason);
 
 		if (err) {
 			snprintf(why, why_size, "%s", reason);
@@ -129,7 +135,7 @@ int bench_run_once(const struct bench *b, const struct bench_case *c,
 		   enum bench_variant variant, struct bench_run *run, char *why,
 		   size_t why_size)
 {
-	double reads0 = 0, bytes0 = 0, reads1, bytes1;
+	double reads0 = 0, bytes0 = 0, reads1, bytes1, refaults;
 	char words[1024], *argv[ARGS_MAX], end[64];
 	static struct bench_harvest h;
 	bool counted;
@@ -146,14 +152,15 @@ int bench_run_once(const struct bench *b, const struct bench_case *c,
 		 variant == VARIANT_LIMIT ? c->limit : (c->pattern ? c->pattern : ""));
 	make_argv(b, words, argv);
 	unlink(b->stats_path);
-	counted = bench_device_count(&b->device, &reads0, &bytes0);
+	counted = bench_device_count(&b->site->device, &reads0, &bytes0);
+	refaults = bench_group_refaults(&b->group);
 	err = bench_child_run(b, c, variant,
 			c->command && variant != VARIANT_LIMIT ? c->command : argv, &h);
 	if (err) {
 		snprintf(why, why_size, "%s", strerror(-err));
 		return err;
 	}
-	if (counted && bench_device_count(&b->device, &reads1, &bytes1)) {
+	if (counted && bench_device_count(&b->site->device, &reads1, &bytes1)) {
 		run->metrics[METRIC_DEVICE_READS] = reads1 - reads0;
 		run->metrics[METRIC_DEVICE_BYTES] = bytes1 - bytes0;
 	}
@@ -168,6 +175,7 @@ int bench_run_once(const struct bench *b, const struct bench_case *c,
 		return -EPROTO;
 	}
 	run->metrics[METRIC_CACHED] = h.cached;
+	run->metrics[METRIC_REFAULTS] = bench_group_refaults(&b->group) - refaults;
 	if (variant == VARIANT_WILLNEED) {
 		read_counters(b->stats_path, run);
 		run->metrics[METRIC_ASKED] = run->counters[COUNTER_asked_bytes];
