@@ -256,7 +256,7 @@ void bench_site_drop(struct bench_site *s, bool keep);
 /* What the case asks for, and above that what the user does (negative: nothing). */
 struct bench_place bench_place_of(const struct bench_args *args,
 				  const struct bench_case *c, long read_ahead_kb);
-/* The device and the memory of b->site are as the place says, until it is left. */
+/* The device of b->site is as the place says, until it is left. */
 int bench_place_set(struct bench *b, struct bench_place *p, char *why, size_t why_size);
 void bench_place_leave(struct bench *b);
 /* Everything in it that is not as always, each with a comma before it. */
@@ -268,7 +268,7 @@ int bench_loop_make(struct bench_loop *l, const char *dir, const char *fs, uint6
 		    char *why, size_t why_size);
 void bench_loop_drop(struct bench_loop *l);
 
-/* bench_group.c */
+/* bench_group.c: a group is for one run: none inherits what another has evicted. */
 int bench_group_make(struct bench_group *g, const struct bench_place *p,
 		     const struct bench_device *d, char *why, size_t why_size);
 /* In the child. */
@@ -291,9 +291,9 @@ int bench_child_run(const struct bench *b, const struct bench_case *c,
 void bench_catch_signals(void);
 
 /* bench_run.c */
-int bench_run_once(const struct bench *b, const struct bench_case *c,
-		   enum bench_variant variant, struct bench_run *run, char *why,
-		   size_t why_size);
+int bench_run_once(struct bench *b, const struct bench_case *c,
+		   const struct bench_place *p, enum bench_variant variant,
+		   struct bench_run *run, char *why, size_t why_size);
 
 /* bench_measure.c */
 /*

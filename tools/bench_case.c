@@ -12,14 +12,13 @@
 #define BAR(metric, factor, of, plus) { METRIC_##metric, factor, OF_##of, plus, 0, 0 }
 #define BAR_AT(from, to, metric, factor, of, plus)				\
 	{ METRIC_##metric, factor, OF_##of, plus, from, to }
-#define AS_IT_IS { 0 }
-#define PLACE(...) { __VA_ARGS__ }
+#define BRACES(...) { __VA_ARGS__ }
 #define WN_CASE(name, group, length, state, copies, pattern, limit, ...)	\
 	{ name, group, LENGTH_##length, STATE_##state, COPIES_##copies,		\
-	  pattern, limit, { __VA_ARGS__ }, AS_IT_IS, NULL },
+	  pattern, limit, { __VA_ARGS__ }, { 0 }, NULL },
 #define WN_CASE_ON(place, name, group, length, state, copies, pattern, limit, ...) \
 	{ name, group, LENGTH_##length, STATE_##state, COPIES_##copies,		\
-	  pattern, limit, { __VA_ARGS__ }, place, NULL },
+	  pattern, limit, { __VA_ARGS__ }, BRACES place, NULL },
 /* clang-format on */
 const struct bench_case bench_cases[] = {
 #include "cases.def"

@@ -22,7 +22,7 @@ static void progress(const char *name, unsigned at, unsigned of, const char *wha
 }
 
 /* All variants once; they take turns, so that a slow minute hits each of them. */
-static int run_round(const struct bench *b, struct bench_outcome *o, unsigned round,
+static int run_round(struct bench *b, struct bench_outcome *o, unsigned round,
 		     unsigned runs, unsigned at, unsigned of)
 {
 	unsigned variants = o->c->limit ? VARIANTS : VARIANTS - 1;
@@ -38,8 +38,8 @@ static int run_round(const struct bench *b, struct bench_outcome *o, unsigned ro
 		int err;
 
 		progress(o->c->name, at, of, bench_variant_names[v], round + 1, runs);
-		err = bench_run_once(b, o->c, v, &o->run[v][round], o->failed,
-				     sizeof(o->failed));
+		err = bench_run_once(b, o->c, &o->place, v, &o->run[v][round],
+				     o->failed, sizeof(o->failed));
 		if (err)
 			return err;
 	}

@@ -131,14 +131,59 @@ static const char *bad_end(const struct bench_harvest *h, char *text, size_t siz
 	return text;
 }
 
-int bench_run_once(const struct bench *b, const struct bench_case *c,
-		   enum bench_variant variant, struct bench_run *run, char *why,
-		   size_t why_size)
+/* The program, and what the device and the cgroup counted meanwhile. */
+static int run_counted(const struct bench *b, const struct bench_case *c,
+		       enum bench_variant variant, char *const *argv,
+		       struct bench_harvest *h, struct bench_run *run)
 {
-	double reads0 = 0, bytes0 = 0, reads1, bytes1, refaults;
-	char words[1024], *argv[ARGS_MAX], end[64];
+	const struct bench_device *d = &b->site->device;
+	double reads0 = 0, bytes0 = 0, reads1, bytes1;
+	bool counted = bench_device_count(d, &reads0, &bytes0);
+	int err = bench_child_run(b, c, variant, argv, h);
+
+	if (err)
+		return err;
+	if (counted && bench_device_count(d, &reads1, &bytes1)) {
+		run->metrics[METRIC_DEVICE_READS] = reads1 - reads0;
+		run->metrics[METRIC_DEVICE_BYTES] = bytes1 - bytes0;
+	}
+	run->metrics[METRIC_CACHED] = h->cached;
+	run->metrics[METRIC_REFAULTS] = bench_group_refaults(&b->group);
+	return 0;
+}
+
+/* What the program itself tells. */
+static int read_harvest(const struct bench *b, const struct bench_case *c,
+			enum bench_variant variant, const struct bench_harvest *h,
+			struct bench_run *run, char *why, size_t why_size)
+{
+	char end[64];
+
+	if (bad_end(h, end, sizeof(end))) {
+		snprintf(why, why_size, "%s, %s", bench_variant_names[variant], end);
+		return -ECHILD;
+	}
+	if (c->command && variant != VARIANT_LIMIT) {
+		read_command(h, run);
+	} else if (read_workload(h, run) < 0) {
+		snprintf(why, why_size, "willneed-workload printed something else");
+		return -EPROTO;
+	}
+	if (variant == VARIANT_WILLNEED) {
+		read_counters(b->stats_path, run);
+		run->metrics[METRIC_ASKED] = run->counters[COUNTER_asked_bytes];
+	}
+	return 0;
+}
+
+int bench_run_once(struct bench *b, const struct bench_case *c,
+		   const struct bench_place *p, enum bench_variant variant,
+		   struct bench_run *run, char *why, size_t why_size)
+{
+	const char *pattern = variant == VARIANT_LIMIT ? c->limit : c->pattern;
+	bool own = c->command && variant != VARIANT_LIMIT;
+	char words[1024], *argv[ARGS_MAX];
 	static struct bench_harvest h;
-	bool counted;
 	int err;
 
 	for (unsigned m = 0; m < METRICS; m++)
@@ -146,39 +191,18 @@ int bench_run_once(const struct bench *b, const struct bench_case *c,
 	for (unsigned i = 0; i < COUNTERS; i++)
 		run->counters[i] = NAN;
 	err = prepare_files(b, c->state, why, why_size);
+	if (!err)
+		err = bench_group_make(&b->group, p, &b->site->device, why, why_size);
 	if (err)
 		return err;
-	snprintf(words, sizeof(words), "%s",
-		 variant == VARIANT_LIMIT ? c->limit : (c->pattern ? c->pattern : ""));
+	snprintf(words, sizeof(words), "%s", pattern ? pattern : "");
 	make_argv(b, words, argv);
 	unlink(b->stats_path);
-	counted = bench_device_count(&b->site->device, &reads0, &bytes0);
-	refaults = bench_group_refaults(&b->group);
-	err = bench_child_run(b, c, variant,
-			c->command && variant != VARIANT_LIMIT ? c->command : argv, &h);
+	err = run_counted(b, c, variant, own ? c->command : argv, &h, run);
+	bench_group_drop(&b->group);
 	if (err) {
 		snprintf(why, why_size, "%s", strerror(-err));
 		return err;
 	}
-	if (counted && bench_device_count(&b->site->device, &reads1, &bytes1)) {
-		run->metrics[METRIC_DEVICE_READS] = reads1 - reads0;
-		run->metrics[METRIC_DEVICE_BYTES] = bytes1 - bytes0;
-	}
-	if (bad_end(&h, end, sizeof(end))) {
-		snprintf(why, why_size, "%s, %s", bench_variant_names[variant], end);
-		return -ECHILD;
-	}
-	if (c->command && variant != VARIANT_LIMIT) {
-		read_command(&h, run);
-	} else if (read_workload(&h, run) < 0) {
-		snprintf(why, why_size, "willneed-workload printed something else");
-		return -EPROTO;
-	}
-	run->metrics[METRIC_CACHED] = h.cached;
-	run->metrics[METRIC_REFAULTS] = bench_group_refaults(&b->group) - refaults;
-	if (variant == VARIANT_WILLNEED) {
-		read_counters(b->stats_path, run);
-		run->metrics[METRIC_ASKED] = run->counters[COUNTER_asked_bytes];
-	}
-	return 0;
+	return read_harvest(b, c, variant, &h, run, why, why_size);
 }

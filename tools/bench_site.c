@@ -131,12 +131,15 @@ int bench_place_set(struct bench *b, struct bench_place *p, char *why, size_t wh
 	}
 	if (p->memory_percent)
 		p->memory = s->files[0].size / 100 * p->memory_percent;
-	return bench_group_make(&b->group, p, &s->device, why, why_size);
+	/* Each run has a group of its own; what cannot be had is known before the first. */
+	err = bench_group_make(&b->group, p, &s->device, why, why_size);
+	if (!err)
+		bench_group_drop(&b->group);
+	return err;
 }
 
 void bench_place_leave(struct bench *b)
 {
-	bench_group_drop(&b->group);
 	bench_device_restore(&b->site->device);
 }
 
