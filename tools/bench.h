@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 
 enum bench_metric {
 #define WN_METRIC(id, name, shown, scale, digits) METRIC_##id,
@@ -28,6 +29,11 @@ enum bench_counter {
 #include "willneed-counters.h"
 #undef WILLNEED_COUNTER
 	COUNTERS
+};
+
+enum bench_place_id {
+#define WN_PLACE(id, ...) PLACE_##id,
+#include "places.def"
 };
 
 enum bench_variant { VARIANT_BARE, VARIANT_WILLNEED, VARIANT_LIMIT, VARIANTS };
@@ -77,7 +83,7 @@ struct bench_case {
 	enum bench_copies copies;
 	const char *pattern, *limit;
 	struct bench_bar bars[BARS_MAX + 1];
-	struct bench_place place;
+	enum bench_place_id place;
 	char *const *command;		/* of the user, instead of a pattern */
 };
 
@@ -141,6 +147,7 @@ struct bench_device {
 
 struct bench_loop {
 	char mount[PATH_MAX], fs[16];
+	dev_t device;
 	bool mounted;
 };
 
@@ -191,6 +198,7 @@ extern volatile sig_atomic_t bench_stop;
 void bench_args_parse(struct bench_args *args, int argc, char **argv);
 
 /* bench_case.c */
+extern const struct bench_place bench_places[];
 extern const struct bench_case bench_cases[];
 extern const size_t bench_case_count;
 /* Is the case named, or its group, in a list separated by commas? */
@@ -225,8 +233,11 @@ int bench_file_prepare(const struct bench_file *f, enum bench_state state,
 void bench_file_drop(struct bench_file *f, bool keep);
 
 /* bench_device.c */
-/* The device below a file, or below the directory of one that is not there yet. */
-void bench_device_find(struct bench_device *d, const char *path);
+/*
+ * The device below a file, or below the directory of one that is not there yet; block is
+ * the block device if that is known (else 0): some file systems do not tell.
+ */
+void bench_device_find(struct bench_device *d, const char *path, dev_t block);
 /* Whether its read-ahead size can be set. */
 int bench_device_check(const struct bench_device *d);
 long bench_device_read_ahead(const struct bench_device *d);

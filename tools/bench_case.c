@@ -12,16 +12,20 @@
 #define BAR(metric, factor, of, plus) { METRIC_##metric, factor, OF_##of, plus, 0, 0 }
 #define BAR_AT(from, to, metric, factor, of, plus)				\
 	{ METRIC_##metric, factor, OF_##of, plus, from, to }
-#define BRACES(...) { __VA_ARGS__ }
 #define WN_CASE(name, group, length, state, copies, pattern, limit, ...)	\
 	{ name, group, LENGTH_##length, STATE_##state, COPIES_##copies,		\
-	  pattern, limit, { __VA_ARGS__ }, { 0 }, NULL },
+	  pattern, limit, { __VA_ARGS__ }, PLACE_AS_IT_IS, NULL },
 #define WN_CASE_ON(place, name, group, length, state, copies, pattern, limit, ...) \
 	{ name, group, LENGTH_##length, STATE_##state, COPIES_##copies,		\
-	  pattern, limit, { __VA_ARGS__ }, BRACES place, NULL },
+	  pattern, limit, { __VA_ARGS__ }, PLACE_##place, NULL },
 /* clang-format on */
 const struct bench_case bench_cases[] = {
 #include "cases.def"
+};
+
+const struct bench_place bench_places[] = {
+#define WN_PLACE(id, ...) [PLACE_##id] = { __VA_ARGS__ },
+#include "places.def"
 };
 
 const size_t bench_case_count = sizeof(bench_cases) / sizeof(bench_cases[0]);

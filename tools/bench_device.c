@@ -3,9 +3,12 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
+#include <linux/btrfs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -105,10 +108,30 @@ static void find_knob(const struct bench_device *d, struct bench_knob *k,
 	k->path[0] = '\0';
 }
 
+/* btrfs reads ahead as it says itself, whatever the devices say that it lies on. */
+static void find_btrfs_knob(struct bench_device *d, const char *path)
+{
+	struct btrfs_ioctl_fs_info_args info = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC), used;
+	struct bench_knob *k = &d->read_ahead;
+
+	if (fd < 0 || ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	close(fd);
+	used = snprintf(k->path, sizeof(k->path), "/sys/fs/btrfs/");
+	for (unsigned i = 0; i < BTRFS_FSID_SIZE; i++)
+		used += snprintf(k->path + used, sizeof(k->path) - (size_t)used, "%s%02x",
+				 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+				 info.fsid[i]);
+	snprintf(k->path + used, sizeof(k->path) - (size_t)used, "/bdi/read_ahead_kb");
+}
+
 static void find_knobs(struct bench_device *d)
 {
-	/* btrfs has a block device below it that does not show here, network file systems
-	 * have none. */
+	/* Network file systems have no block device. */
 	static const char *const read_ahead[] = {
 		"/sys/dev/block/%u:%u/queue/read_ahead_kb",
 		"/sys/dev/block/%u:%u/../queue/read_ahead_kb",
@@ -159,20 +182,22 @@ int bench_device_check(const struct bench_device *d)
 
 int bench_device_set(struct bench_device *d, long max_sectors_kb, long read_ahead_kb)
 {
-	long before = knob_read(&d->read_ahead);
-	int err = 0;
+	struct bench_knob *other = &d->read_ahead;
+	long before = knob_read(other);
+	int err;
 
 	if (max_sectors_kb > 0) {
 		err = knob_set(&d->max_sectors, max_sectors_kb);
-		/* That has reset the other. */
-		if (!err && !d->read_ahead.changed && knob_read(&d->read_ahead) != before) {
-			d->read_ahead.before = before;
-			d->read_ahead.changed = true;
-		}
-		if (!err && read_ahead_kb < 0)
-			err = knob_set(&d->read_ahead, before);
+		if (err)
+			return err;
+		/* That may have reset the other, and setting it back may do so too. */
+		if (!other->changed)
+			other->before = before;
+		other->changed = true;
+		if (read_ahead_kb < 0)
+			read_ahead_kb = before;
 	}
-	return err || read_ahead_kb < 0 ? err : knob_set(&d->read_ahead, read_ahead_kb);
+	return read_ahead_kb < 0 ? 0 : knob_set(other, read_ahead_kb);
 }
 
 /* -- Free page reporting ------------------------------------------------------ */
@@ -233,7 +258,7 @@ void bench_reporting_fetch_memory(const struct bench_knob *k, uint64_t size)
 
 /* -- The device --------------------------------------------------------------- */
 
-void bench_device_find(struct bench_device *d, const char *path)
+void bench_device_find(struct bench_device *d, const char *path, dev_t block)
 {
 	char dir[PATH_MAX];
 	struct stat st;
@@ -242,13 +267,16 @@ void bench_device_find(struct bench_device *d, const char *path)
 	snprintf(dir, sizeof(dir), "%s", path);
 	if (stat(path, &st) < 0 && stat(dirname(dir), &st) < 0)
 		return;
-	d->major = major(st.st_dev);
-	d->minor = minor(st.st_dev);
+	if (!block)
+		block = st.st_dev;
+	d->major = major(block);
+	d->minor = minor(block);
 	snprintf(d->stat_path, sizeof(d->stat_path), "/sys/dev/block/%u:%u/stat",
 		 d->major, d->minor);
 	if (access(d->stat_path, R_OK) < 0)
 		d->stat_path[0] = '\0';
 	find_knobs(d);
+	find_btrfs_knob(d, S_ISDIR(st.st_mode) ? dir : path);
 	find_disk(d);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +145,7 @@ static int mount_image(struct bench_loop *l, const char *dir, unsigned which, in
 		       char *why, size_t why_size)
 {
 	char device[64];
+	struct stat st;
 	int fd, err;
 
 	fd = attach(image, device, sizeof(device));
@@ -161,6 +163,8 @@ static int mount_image(struct bench_loop *l, const char *dir, unsigned which, in
 		err = fail(-errno, "cannot mount", why, why_size);
 		rmdir(l->mount);
 	}
+	if (!err && fstat(fd, &st) == 0)
+		l->device = st.st_rdev;
 	close(fd);
 	l->mounted = !err;
 	return err;

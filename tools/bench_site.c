@@ -104,7 +104,8 @@ struct bench_site *bench_site_get(struct bench *b, const struct bench_place *p, 
 		bench_site_drop(s, b->keep);
 		return NULL;
 	}
-	bench_device_find(&s->device, s->files[0].path);
+	bench_device_find(&s->device, s->files[0].path,
+			  s->loop.mounted ? s->loop.device : 0);
 	s->ready = true;
 	return s;
 }
@@ -146,7 +147,7 @@ void bench_place_leave(struct bench *b)
 struct bench_place bench_place_of(const struct bench_args *args,
 				  const struct bench_case *c, long read_ahead_kb)
 {
-	struct bench_place p = c->place;
+	struct bench_place p = bench_places[c->place];
 
 	if (args->place.fs)
 		p.fs = args->place.fs;

@@ -72,7 +72,7 @@ static int prepare_command(struct bench *b, const struct bench_args *args)
 		if (err)
 			return err;
 	}
-	bench_device_find(&s->device, s->files[0].path);
+	bench_device_find(&s->device, s->files[0].path, 0);
 	s->ready = true;
 	return 0;
 }
@@ -113,7 +113,7 @@ static int prepare_file(struct bench *b, const struct bench_args *args)
 
 	if (err)
 		return err;
-	bench_device_find(&below, b->dir);
+	bench_device_find(&below, b->dir, 0);
 	if (args->read_aheads && !args->place.fs && bench_device_check(&below) < 0)
 		return -EACCES;
 	if (isatty(STDERR_FILENO))
@@ -200,7 +200,7 @@ static bool any_plain(const struct bench_case *const *selected, unsigned count,
 		      const struct bench_args *args)
 {
 	for (unsigned i = 0; i < count; i++) {
-		const struct bench_place *p = &selected[i]->place;
+		const struct bench_place *p = &bench_places[selected[i]->place];
 
 		if (!p->files && (!p->fs || args->place.fs))
 			return true;
