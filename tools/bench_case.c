@@ -101,6 +101,21 @@ static const char *no_system_time_to_save(const struct bench_outcome *o)
 	return NULL;
 }
 
+/*
+ * Why the device's own count is not that of the program, or NULL: it has read more than
+ * the program made it read, beyond what file systems read on their own.
+ */
+static const char *others_read(const struct bench_outcome *o)
+{
+	for (unsigned v = VARIANT_BARE; v <= VARIANT_WILLNEED; v++) {
+		const double *m = o->median[v].metrics;
+
+		if (m[METRIC_DEVICE_BYTES] > 1.02 * m[METRIC_READ_BYTES] + (1 << 20))
+			return "others have read from the device meanwhile";
+	}
+	return NULL;
+}
+
 /* Some bars are about a narrow or a wide readahead of the kernel's own. */
 static bool bar_applies(const struct bench_outcome *o, const struct bench_bar *bar)
 {
@@ -120,6 +135,8 @@ enum bench_verdict bench_bar_judge(const struct bench_outcome *o,
 		return VERDICT_UNKNOWN;
 	if (bar->metric == METRIC_STIME && bar->of == OF_BARE)
 		*why = no_system_time_to_save(o);
+	if (bar->metric == METRIC_DEVICE_READS || bar->metric == METRIC_DEVICE_BYTES)
+		*why = others_read(o);
 	if (*why)
 		return VERDICT_MOOT;
 	return value <= bound ? VERDICT_OK : VERDICT_OVER;

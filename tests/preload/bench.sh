@@ -19,7 +19,7 @@ bench()
 # shown PATTERN: how many lines of the table have it.
 shown()
 {
-	grep -cE "$1" "$tmp/table"
+	grep -cE -e "$1" "$tmp/table"
 }
 
 # cell VARIANT HEADING: of the one case in the table.
@@ -176,6 +176,18 @@ if loop_fs ext4 200 256 512; then
 	disk=$scratch
 	scratch=$mnt
 	make_file "$mnt/data" 16
+	bench --only M9-read-4K --read-ahead-kb 128
+	same "reads of the device are judged" \
+		"$(shown '(ok|over) +device_reads .* up to read_ahead_kb 128')" 1
+	while :; do
+		dd if="$mnt/data" of=/dev/null bs=1M iflag=direct 2>/dev/null || break
+	done &
+	other=$!
+	bench --only M9-read-4K --read-ahead-kb 128
+	kill $other
+	wait $other 2>/dev/null
+	same "but not when others read from it too" \
+		"$(shown ' -  +device_reads .*others have read')" 1
 	queue=/sys/block/${loop##*/}/queue
 	rm -f "$tmp/found"
 	bench --max-sectors-kb 128 --read-ahead-kb 64 --file "$mnt/data" \
