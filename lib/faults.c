@@ -10,9 +10,11 @@
 #define WALK_NS (1u * MS)
 /* The same while a walk has only begun, and is not far ahead of its reader. */
 #define YOUNG_NS (MS / 8)
-/* One that is further ahead than this need not be seen that often. */
+/* One that is further ahead than this need not be seen that often... */
 #define FAR (32u * 1024 * 1024)
 #define FAR_PERIOD 8
+/* ...but where folios are large, a minor fault may stand for 2 MiB. */
+#define FAR_STEP (1024u * 1024)
 #define YOUNG (2u * 1024 * 1024)
 /* A walk that was quiet for so long is over; after so long a look now and then will do. */
 #define WALK_END_NS (2000u * (uint64_t)MS)
@@ -163,7 +165,7 @@ static uint32_t wants_progress(const struct wn_walk *w, uint64_t window)
 {
 	if (window >= WIDE_WINDOW && !(w->down && w->steps >= WN_WALK_STEPS / 2))
 		return 0;
-	return w->passed < FAR ? 1 : FAR_PERIOD;
+	return w->passed < FAR || w->stride > FAR_STEP ? 1 : FAR_PERIOD;
 }
 
 /* Did this fault hit what had been asked for before it?  Some are heard of late. */

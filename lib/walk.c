@@ -175,6 +175,7 @@ bool wn_walk_order(const struct wn_walk *w, uint64_t unit, uint64_t floor, uint6
 
 	if (!w->live || w->steps < WN_WALK_STEPS)
 		return false;
+	o->unit = unit;
 	return w->down ? order_down(w, unit, may, o) :
 			 order_up(w, unit, floor, may, file_size, o);
 }

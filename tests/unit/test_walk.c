@@ -61,6 +61,8 @@ TEST(even_steps_make_a_walk_soon)
 	assert_int_equal(t.slot[i].passed, 3 * 68 * KIB);
 	assert_true(wn_walk_order(&t.slot[i], MIB, 128 * KIB, 64 * MIB, GIB, &o));
 	assert_int_equal(o.to, t.slot[i].pos);
+	/* Less than the engine's unit would mean that memory is tight, and forbid a ride. */
+	assert_int_equal(o.unit, MIB);
 	assert_true(o.from >= o.to - 128 * KIB);
 }
 
