@@ -29,6 +29,7 @@ enum wn_way { WN_UNOPENED, WN_RIDE, WN_ADVISE, WN_SLOW, WN_ADDRESS, WN_NONE };
 /* Descriptors are kept plus one, so that zeroed memory means "none". */
 struct wn_engine_file {
 	uint64_t unit;	 /* what to ask for at a time: the kernel's window when riding */
+	uint64_t readahead; /* what the kernel reads at a fault */
 	uint64_t chunk;	 /* what one call of advice reads */
 	uint64_t align;	 /* where a ride should begin, so that its folios can be large */
 	uint64_t size;
@@ -46,10 +47,13 @@ struct wn_lane {
 	uint64_t advised; /* and with advice, to finish an order exactly, up to here */
 	uint64_t watched; /* io_uring: a read of the page before this is under way; 0: none */
 	uint64_t arrived; /* and this is where such reads have ended */
+	uint64_t mark;	  /* the last window may have its mark here; 0: at its beginning */
+	uint64_t seed;	  /* the lowest of the places where seeds were planted */
+	uint64_t spacing; /* they are at its multiples; 0: there are none */
+	uint64_t litter;  /* what doing so left is in front of this; 0: nothing */
 	uint32_t fd1;
 	uint16_t file;	  /* that fd1 is open on */
 	bool riding;	  /* reading at edge, or before it, goes on */
-	bool fresh;	  /* the last window may have its mark in the middle */
 	bool refused;	  /* the kernel answered with an error: it cannot be done here */
 };
 
@@ -107,6 +111,21 @@ uint64_t wn_advise(const struct wn_kernel *k, const struct wn_engine_file *f, ui
 		   uint64_t to);
 uint64_t wn_advise_address(const struct wn_kernel *k, uint16_t file, uint64_t chunk,
 			   uint64_t from, uint64_t to);
+
+/*
+ * Seeds, see seed.c: they are planted some time before, at the next multiples of spacing
+ * below `at`, and where one is ripe, a ride that begins there has large folios from its
+ * first window on.  wn_seed_window() tells where the lane has to read for that.
+ */
+void wn_seed_plant(const struct wn_kernel *k, const struct wn_engine_file *f,
+		   struct wn_lane *lane, uint64_t at, uint64_t spacing);
+bool wn_seed_ripe(const struct wn_kernel *k, const struct wn_engine_file *f,
+		  const struct wn_lane *lane, uint64_t at);
+bool wn_seed_window(const struct wn_kernel *k, const struct wn_engine_file *f,
+		    struct wn_lane *lane, uint64_t at, uint64_t *mark);
+/* Lets go of the pages that the last seed left. */
+void wn_seed_clear(const struct wn_kernel *k, const struct wn_engine_file *f,
+		   struct wn_lane *lane);
 
 /* Submits what is queued in the ring, and takes in what has completed. */
 void wn_engine_flush(const struct wn_kernel *k);

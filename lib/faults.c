@@ -78,12 +78,22 @@ static uint64_t most_ahead(const struct wn_loop *l, const struct wn_walk *w)
 		      wn_above(p->budget, b.ahead));
 }
 
+static uint64_t power_from(uint64_t v)
+{
+	return v > 1 ? (uint64_t)1 << (64 - __builtin_clzll(v - 1)) : 1;
+}
+
 /* Downward in chunks, the last one first, since that is where the reader comes first. */
 static void ask_down(struct wn_loop *l, int index, struct wn_walk *w, const struct wn_order *o)
 {
 	struct wn_engine_file *f = &l->st->engine.file[w->file];
 	struct wn_stream s = { .file = w->file, .serial = w->serial };
-	bool ride = f->way == WN_RIDE && o->to - o->from >= 4 * f->unit;
+	struct wn_lane *lane = &l->k.engine->lane[WN_STREAMS + index];
+	uint64_t length = o->to - o->from;
+	/* Without a seed the folios of a short ride would be small. */
+	bool ride = f->way == WN_RIDE &&
+		    (length >= 4 * f->unit ||
+		     (length >= f->unit && wn_seed_ripe(&l->k, f, lane, o->from)));
 	struct wn_order piece = *o;
 	uint64_t chunk = f->chunk & -f->chunk;
 
@@ -98,6 +108,9 @@ static void ask_down(struct wn_loop *l, int index, struct wn_walk *w, const stru
 		piece.to = piece.from;
 	}
 	w->edge = o->from;
+	/* Before long, blocks will be long enough for it. */
+	if (4 * length >= f->unit)
+		wn_seed_plant(&l->k, f, lane, o->from, wn_max(length, power_from(f->unit)));
 }
 
 static void ask_up(struct wn_loop *l, int index, struct wn_walk *w, const struct wn_order *o)

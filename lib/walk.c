@@ -10,7 +10,7 @@
 #define BLOCK_MIN (64u * 1024)
 #define BAND (256u * 1024)
 #define STEP_UP (128u * 1024)
-#define BLOCK_MAX (32u * 1024 * 1024)
+#define BLOCK_MAX (16u * 1024 * 1024)
 
 uint64_t wn_walk_ahead(const struct wn_walk *w)
 {
@@ -132,14 +132,17 @@ static uint64_t power_below(uint64_t v)
 }
 
 /*
- * Blocks in descending order, each as long as half of what may be ahead, so that the next
- * is under way while the reader is in the last one.
+ * Blocks in descending order, each as long as a quarter of what may be ahead, so that three
+ * are under way while the reader is in the last one; half, if less is too short for a ride.
  */
 static bool order_down(const struct wn_walk *w, uint64_t unit, uint64_t may, struct wn_order *o)
 {
 	uint64_t edge = w->asking ? wn_min(w->edge, w->pos) : w->pos;
 	uint64_t goal = wn_above(w->pos, may);
-	uint64_t block = wn_max(wn_min(power_below(may / 2), BLOCK_MAX), BLOCK_MIN);
+	uint64_t block = wn_max(wn_min(power_below(may / 4), BLOCK_MAX), BLOCK_MIN);
+
+	if (block < unit && power_below(may / 2) >= unit)
+		block = power_below(may / 2);
 
 	if (edge <= goal || wn_round_down(edge - 1, block) < goal)
 		return false;

@@ -204,6 +204,100 @@ TEST(another_place_begins_anew)
 	assert_true(fake_missing(kit.file, 6 * unit, 30 * unit) >= 23 * unit);
 }
 
+/* Windows of a power of two, and a device whose smallest window is four pages. */
+static const uint64_t place = 32 * MIB, block = 8 * MIB, page = 4 * KIB;
+
+static void reset_for_seeds(void)
+{
+	reset(64 * MIB);
+	file.unit = MIB;
+	file.readahead = fake.readahead;
+	fake.request = MIB;
+	wn_seed_plant(&kit.k, &file, &lane, place + block, block);
+}
+
+/* The first read of the lane's own open file that found nothing cached, or under way. */
+static bool lane_began_small(void)
+{
+	for (unsigned i = 0; i < fake.logged; i++)
+		if (fake.log[i].kind == FAKE_PREADV2 && fake.log[i].offset == place &&
+		    fake.log[i].length > page)
+			return true;
+	return false;
+}
+
+TEST(seeds_are_single_pages)
+{
+	reset_for_seeds();
+	/* Five blocks below, and none at the file's beginning. */
+	assert_int_equal(fake_missing(kit.file, 0, 64 * MIB), 64 * MIB - 4 * page);
+	assert_int_equal(fake_missing(kit.file, place - 5 * page, place - 4 * page), 0);
+	wn_seed_plant(&kit.k, &file, &lane, place, block);
+	assert_int_equal(fake_missing(kit.file, 0, 64 * MIB), 64 * MIB - 4 * page);
+	assert_int_equal(calls(), 4);
+	assert_int_equal(fake.foul, 0);
+}
+
+TEST(a_ride_begins_at_a_seed)
+{
+	uint64_t at;
+
+	reset_for_seeds();
+	assert_false(wn_seed_ripe(&kit.k, &file, &lane, place));
+	fake_arrive();
+	assert_true(wn_seed_ripe(&kit.k, &file, &lane, place));
+	assert_false(wn_seed_ripe(&kit.k, &file, &lane, place + MIB));
+	/* One window is enough: its mark, in front of it, is read by the lane. */
+	at = ride(place, place + MIB, 2 * MIB);
+	assert_int_equal(at, place + MIB);
+	assert_false(lane_began_small());
+	assert_int_equal(fake_missing(kit.file, place, at), 0);
+	assert_int_equal(fake_missing(kit.file, at, 64 * MIB), 64 * MIB - at);
+	/* What it took is let go of when the next one begins. */
+	assert_int_equal(fake_missing(kit.file, place - 5 * page, place), 0);
+	fake_arrive();
+	lane.riding = false;
+	at = ride(place - block, place, 2 * MIB);
+	assert_int_equal(at, place);
+	assert_int_equal(fake_missing(kit.file, place - block, place), 0);
+	assert_int_equal(fake_most_asked(kit.file, 0, 64 * MIB), 2);
+	assert_int_equal(fake_most_asked(kit.file, place - block, place - 5 * page), 1);
+	assert_int_equal(fake.foul, 0);
+}
+
+TEST(without_a_ripe_seed_a_ride_begins_as_ever)
+{
+	uint64_t at;
+
+	reset_for_seeds();
+	at = ride(place, place + block, 2 * MIB);
+	assert_true(at >= place + block);
+	assert_true(lane_began_small());
+	assert_int_equal(fake_missing(kit.file, place, at), 0);
+	/* Others have read the pages that would have been the mark. */
+	reset_for_seeds();
+	fake_cache(kit.file, place - 5 * page, place);
+	at = ride(place, place + block, 2 * MIB);
+	assert_true(at >= place + block);
+	assert_int_equal(fake_missing(kit.file, place, at), 0);
+}
+
+/* More than one window, of which the first may not have begun. */
+TEST(a_stolen_seed_leaves_no_holes)
+{
+	uint64_t mark, at;
+
+	reset_for_seeds();
+	fake_arrive();
+	assert_true(wn_seed_window(&kit.k, &file, &lane, place, &mark));
+	fake_touch(kit.file, mark, mark + 1);
+	lane.edge = place;
+	lane.mark = place;
+	lane.riding = true;
+	at = ride(place, place + 4 * MIB, 2 * MIB);
+	assert_int_equal(fake_missing(kit.file, place, at), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +311,10 @@ int main(void)
 		cmocka_unit_test(the_file_ends_before_the_window_does),
 		cmocka_unit_test(a_kernel_that_refuses),
 		cmocka_unit_test(another_place_begins_anew),
+		cmocka_unit_test(seeds_are_single_pages),
+		cmocka_unit_test(a_ride_begins_at_a_seed),
+		cmocka_unit_test(without_a_ripe_seed_a_ride_begins_as_ever),
+		cmocka_unit_test(a_stolen_seed_leaves_no_holes),
 	};
 
 	return RUN(tests);
