@@ -48,9 +48,9 @@ struct wn_lane {
 	uint64_t watched; /* io_uring: a read of the page before this is under way; 0: none */
 	uint64_t arrived; /* and this is where such reads have ended */
 	uint64_t mark;	  /* the last window may have its mark here; 0: at its beginning */
-	uint64_t seed;	  /* the lowest of the places where seeds were planted */
-	uint64_t spacing; /* they are at its multiples; 0: there are none */
-	uint64_t litter;  /* what doing so left is in front of this; 0: nothing */
+	/* Seeds: at the multiples of spacing from seed on, with their windows from sprout on. */
+	uint64_t seed, sprout, top; /* and all of them below top */
+	uint64_t spacing;
 	uint32_t fd1;
 	uint16_t file;	  /* that fd1 is open on */
 	bool riding;	  /* reading at edge, or before it, goes on */
@@ -113,19 +113,17 @@ uint64_t wn_advise_address(const struct wn_kernel *k, uint16_t file, uint64_t ch
 			   uint64_t from, uint64_t to);
 
 /*
- * Seeds, see seed.c: they are planted some time before, at the next multiples of spacing
- * below `at`, and where one is ripe, a ride that begins there has large folios from its
- * first window on.  wn_seed_window() tells where the lane has to read for that.
+ * Seeds, see seed.c.  wn_seed_plant() does what can be done now for the places at multiples
+ * of `spacing` below `at`; it is to be called whenever a walk comes on.  A ride that reads
+ * at wn_seed_mark() first begins at a ripe place with large folios; 0 where there is none.
  */
 void wn_seed_plant(const struct wn_kernel *k, const struct wn_engine_file *f,
 		   struct wn_lane *lane, uint64_t at, uint64_t spacing);
-bool wn_seed_ripe(const struct wn_kernel *k, const struct wn_engine_file *f,
-		  const struct wn_lane *lane, uint64_t at);
-bool wn_seed_window(const struct wn_kernel *k, const struct wn_engine_file *f,
-		    struct wn_lane *lane, uint64_t at, uint64_t *mark);
-/* Lets go of the pages that the last seed left. */
+bool wn_seed_ripe(const struct wn_lane *lane, uint64_t at);
+uint64_t wn_seed_mark(const struct wn_lane *lane, uint64_t at);
+/* It has been used: lets go of the pages that it is made of. */
 void wn_seed_clear(const struct wn_kernel *k, const struct wn_engine_file *f,
-		   struct wn_lane *lane);
+		   struct wn_lane *lane, uint64_t at);
 
 /* Submits what is queued in the ring, and takes in what has completed. */
 void wn_engine_flush(const struct wn_kernel *k);

@@ -18,6 +18,7 @@ enum wn_access_kind {
 enum {
 	WN_ACCESS_FAULTED = 1, /* the piece before this one, though asked for, faulted */
 	WN_ACCESS_EXACT = 2,   /* the program asked that nothing be guessed */
+	WN_ACCESS_HUGE = 4,    /* it asked for huge pages, and the kernel reads in such */
 };
 
 struct wn_access {

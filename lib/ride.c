@@ -73,21 +73,19 @@ static void claim(const struct wn_kernel *k, const struct wn_engine_file *f,
 static int begin(const struct wn_kernel *k, const struct wn_engine_file *f,
 		 struct wn_lane *lane, struct wn_cover_file id, uint64_t at)
 {
-	uint64_t mark;
-	int r;
+	uint64_t mark = wn_seed_mark(lane, at);
+	int r = 0;
 
-	wn_seed_clear(k, f, lane);
-	if (wn_seed_window(k, f, lane, at, &mark)) {
+	/* If the mark is gone, what follows begins in small folios. */
+	if (mark) {
 		r = touch(k, f, lane, mark);
-		if (r < 0 && r != -EAGAIN)
-			return r;
-		lane->mark = at;
-	} else {
-		r = touch(k, f, lane, at);
-		if (r != -EAGAIN)
-			return r;
-		lane->mark = at + f->unit / 2;
+		wn_seed_clear(k, f, lane, at);
 	}
+	if (r >= 0 || r == -EAGAIN)
+		r = touch(k, f, lane, at);
+	if (r != -EAGAIN)
+		return r;
+	lane->mark = at + f->unit / 2;
 	lane->edge = at;
 	lane->riding = true;
 	claim(k, f, lane, id);

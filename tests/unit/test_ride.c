@@ -216,25 +216,44 @@ static void reset_for_seeds(void)
 	wn_seed_plant(&kit.k, &file, &lane, place + block, block);
 }
 
-/* The first read of the lane's own open file that found nothing cached, or under way. */
-static bool lane_began_small(void)
+/* The pages were read by themselves, now their windows are. */
+static void let_sprout(void)
+{
+	fake_arrive();
+	wn_seed_plant(&kit.k, &file, &lane, place + block, block);
+	fake_arrive();
+}
+
+/* Did the lane's own open file read a page in front of `place`, which was marked? */
+static bool began_at_a_mark(void)
 {
 	for (unsigned i = 0; i < fake.logged; i++)
-		if (fake.log[i].kind == FAKE_PREADV2 && fake.log[i].offset == place &&
-		    fake.log[i].length > page)
-			return true;
+		if (fake.log[i].kind == FAKE_PREADV2 && fake.log[i].length > page)
+			return fake.log[i].offset == place - 3 * page;
 	return false;
 }
 
-TEST(seeds_are_single_pages)
+TEST(seeds_are_few_pages)
 {
 	reset_for_seeds();
-	/* Five blocks below, and none at the file's beginning. */
+	/* Four blocks below, and the beginning of the file, which needs none. */
 	assert_int_equal(fake_missing(kit.file, 0, 64 * MIB), 64 * MIB - 4 * page);
 	assert_int_equal(fake_missing(kit.file, place - 5 * page, place - 4 * page), 0);
-	wn_seed_plant(&kit.k, &file, &lane, place, block);
+	/* Nothing can be done before they have arrived. */
+	wn_seed_plant(&kit.k, &file, &lane, place + block, block);
 	assert_int_equal(fake_missing(kit.file, 0, 64 * MIB), 64 * MIB - 4 * page);
-	assert_int_equal(calls(), 4);
+	assert_false(wn_seed_ripe(&lane, place));
+	let_sprout();
+	assert_int_equal(fake_missing(kit.file, 0, 64 * MIB), 64 * MIB - 4 * 5 * page);
+	assert_true(wn_seed_ripe(&lane, place));
+	assert_false(wn_seed_ripe(&lane, place + MIB));
+	assert_false(wn_seed_ripe(&lane, place + block));
+	assert_false(wn_seed_ripe(&lane, 0));
+	/* The reader has passed one; then it is elsewhere. */
+	wn_seed_plant(&kit.k, &file, &lane, place, block);
+	assert_true(wn_seed_ripe(&lane, place - block));
+	wn_seed_plant(&kit.k, &file, &lane, 60 * MIB, block);
+	assert_false(wn_seed_ripe(&lane, place - block));
 	assert_int_equal(fake.foul, 0);
 }
 
@@ -243,59 +262,40 @@ TEST(a_ride_begins_at_a_seed)
 	uint64_t at;
 
 	reset_for_seeds();
-	assert_false(wn_seed_ripe(&kit.k, &file, &lane, place));
-	fake_arrive();
-	assert_true(wn_seed_ripe(&kit.k, &file, &lane, place));
-	assert_false(wn_seed_ripe(&kit.k, &file, &lane, place + MIB));
-	/* One window is enough: its mark, in front of it, is read by the lane. */
+	let_sprout();
 	at = ride(place, place + MIB, 2 * MIB);
 	assert_int_equal(at, place + MIB);
-	assert_false(lane_began_small());
+	assert_true(began_at_a_mark());
 	assert_int_equal(fake_missing(kit.file, place, at), 0);
-	assert_int_equal(fake_missing(kit.file, at, 64 * MIB), 64 * MIB - at);
-	/* What it took is let go of when the next one begins. */
-	assert_int_equal(fake_missing(kit.file, place - 5 * page, place), 0);
-	fake_arrive();
+	/* What it was made of has been let go, and is in nobody's way. */
+	assert_int_equal(fake_missing(kit.file, place - 5 * page, place), 5 * page);
+	assert_false(wn_seed_ripe(&lane, place));
 	lane.riding = false;
 	at = ride(place - block, place, 2 * MIB);
 	assert_int_equal(at, place);
 	assert_int_equal(fake_missing(kit.file, place - block, place), 0);
-	assert_int_equal(fake_most_asked(kit.file, 0, 64 * MIB), 2);
 	assert_int_equal(fake_most_asked(kit.file, place - block, place - 5 * page), 1);
 	assert_int_equal(fake.foul, 0);
 }
 
-TEST(without_a_ripe_seed_a_ride_begins_as_ever)
+TEST(a_seed_that_is_gone_leaves_no_holes)
 {
 	uint64_t at;
 
-	reset_for_seeds();
-	at = ride(place, place + block, 2 * MIB);
-	assert_true(at >= place + block);
-	assert_true(lane_began_small());
-	assert_int_equal(fake_missing(kit.file, place, at), 0);
-	/* Others have read the pages that would have been the mark. */
-	reset_for_seeds();
-	fake_cache(kit.file, place - 5 * page, place);
-	at = ride(place, place + block, 2 * MIB);
-	assert_true(at >= place + block);
-	assert_int_equal(fake_missing(kit.file, place, at), 0);
-}
-
-/* More than one window, of which the first may not have begun. */
-TEST(a_stolen_seed_leaves_no_holes)
-{
-	uint64_t mark, at;
-
-	reset_for_seeds();
-	fake_arrive();
-	assert_true(wn_seed_window(&kit.k, &file, &lane, place, &mark));
-	fake_touch(kit.file, mark, mark + 1);
-	lane.edge = place;
-	lane.mark = place;
-	lane.riding = true;
-	at = ride(place, place + 4 * MIB, 2 * MIB);
-	assert_int_equal(fake_missing(kit.file, place, at), 0);
+	/* Somebody else has read the mark, or all of it has been evicted. */
+	for (int how = 0; how < 2; how++) {
+		reset_for_seeds();
+		let_sprout();
+		if (how)
+			fake_evict(kit.file, place - 5 * page, place);
+		else
+			fake_touch(kit.file, place - 5 * page, place);
+		at = ride(place, place + 4 * MIB, 2 * MIB);
+		assert_true(at >= place + 4 * MIB);
+		assert_int_equal(fake_missing(kit.file, place, at), 0);
+		at = ride(at, at + 4 * MIB, 2 * MIB);
+		assert_int_equal(fake_missing(kit.file, place, at), 0);
+	}
 }
 
 int main(void)
@@ -311,10 +311,9 @@ int main(void)
 		cmocka_unit_test(the_file_ends_before_the_window_does),
 		cmocka_unit_test(a_kernel_that_refuses),
 		cmocka_unit_test(another_place_begins_anew),
-		cmocka_unit_test(seeds_are_single_pages),
+		cmocka_unit_test(seeds_are_few_pages),
 		cmocka_unit_test(a_ride_begins_at_a_seed),
-		cmocka_unit_test(without_a_ripe_seed_a_ride_begins_as_ever),
-		cmocka_unit_test(a_stolen_seed_leaves_no_holes),
+		cmocka_unit_test(a_seed_that_is_gone_leaves_no_holes),
 	};
 
 	return RUN(tests);
