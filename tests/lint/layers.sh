@@ -12,7 +12,7 @@ flow options stats log
 ring track/ watch/
 stream walk walk_read
 policy cover
-engine find filesystems ride advise uring
+engine find filesystems ride seed advise uring
 runtime loop faults helper copy watch api request repeat drop reads
 front/
 '

@@ -13,7 +13,7 @@ struct fake_open {
 	uint64_t text_at;
 	bool sequential;
 	/* What the kernel keeps for each open file, in pages. */
-	uint64_t ra_start, ra_size, ra_mark;
+	uint64_t ra_start, ra_size, ra_mark, ra_prev;
 };
 
 struct fake_mapping {
