@@ -28,6 +28,9 @@
 #define MINOR_GAP (256u * 1024)
 #define NEIGHBOURHOOD (64u * 1024)
 #define SETTLE_NS (5u * MS)
+/* How often a reader's speed is measured, and what of its way may lie ahead of it. */
+#define GAUGE_NS (50u * MS)
+#define STRETCH_NS (250u * MS)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * 1024 * 1024)
 /* What the kernel is taken to read at a fault as long as the device is not known. */
@@ -64,18 +67,38 @@ static bool is_copied(const struct wn_streams *t, const struct wn_access *a)
 	return false;
 }
 
+/*
+ * What its reader, or the device where that is slower, gets through in a quarter of a
+ * second: more than that ahead gains nothing, and is lost if the reader stops.
+ */
+static void gauge(struct wn_walk *w, uint64_t now_ns)
+{
+	uint64_t ns = now_ns - w->gauge_ns;
+	uint64_t way = w->pos > w->gauge ? w->pos - w->gauge : w->gauge - w->pos;
+
+	if (w->gauge_ns && ns < GAUGE_NS)
+		return;
+	if (w->gauge_ns && w->asking)
+		w->stretch = wn_max(way / (ns / 1024) * (STRETCH_NS / 1024), 1);
+	w->gauge = w->pos;
+	w->gauge_ns = now_ns;
+}
+
 /* Not while the policy would rather have the memory for others. */
 static uint64_t most_ahead(const struct wn_loop *l, const struct wn_walk *w)
 {
 	const struct wn_policy *p = &l->st->policy;
 	struct wn_bounds b = { .streams = !w->asking };
+	uint64_t most;
 
 	wn_streams_share(&l->st->streams, &b);
 	wn_faults_share(&l->st->walks, &b);
 	b.ahead -= wn_walk_ahead(w);
-	return wn_min(wn_min(wn_load(&l->k.options->value[WN_OPT_WINDOW]),
-			     p->budget / (b.streams ? b.streams : 1)),
-		      wn_above(p->budget, b.ahead));
+	most = wn_min(wn_load(&l->k.options->value[WN_OPT_WINDOW]),
+		      p->budget / (b.streams ? b.streams : 1));
+	if (w->stretch)
+		most = wn_min(most, wn_max(w->stretch, 2 * l->st->engine.file[w->file].unit));
+	return wn_min(most, wn_above(p->budget, b.ahead));
 }
 
 /* What one entry of the table above the last one maps. */
@@ -186,6 +209,7 @@ static void serve(struct wn_loop *l, int index)
 	w->stirred = false;
 	if (wn_mode() != WN_MODE_ON || (!w->down && (window >= WIDE_WINDOW || w->huge)))
 		return;
+	gauge(w, l->now);
 	if (!w->down)
 		pace(l, index, w);
 	for (;;) {
