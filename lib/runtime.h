@@ -20,6 +20,7 @@
 #include "ring.h"
 #include "stats.h"
 #include "stream.h"
+#include "stride.h"
 #include "track/mapping.h"
 #include "walk.h"
 #include "watch/watch.h"
@@ -73,6 +74,7 @@ struct wn_state {
 	/* The helper's own. */
 	struct wn_streams streams;
 	struct wn_walks walks;
+	struct wn_strides strides;
 	struct wn_watch watch;
 	struct wn_engine engine;
 	struct wn_policy policy;
