@@ -91,6 +91,10 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_stream *s,
 		       const struct wn_order *o);
 
+/* The same for a few pages by themselves, for no stream: by advice, and nothing more. */
+void wn_engine_ask_exactly(const struct wn_kernel *k, struct wn_cover_file id,
+			   const struct wn_order *o);
+
 /* How far the stream's pages have arrived; never less than s->landed. */
 uint64_t wn_engine_landed(const struct wn_kernel *k, int stream, const struct wn_stream *s);
 

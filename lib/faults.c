@@ -257,6 +257,26 @@ static bool was_missing(const struct wn_loop *l, struct wn_walk *w, uint64_t x, 
 	return missing;
 }
 
+/* Records, a step apart that is too long for a walk: asked for one by one, and exactly. */
+static bool take_stride(struct wn_loop *l, const struct wn_access *a, uint64_t least,
+			uint32_t serial)
+{
+	struct wn_stride *r = wn_stride_fault(&l->st->strides, a, least, serial, l->now);
+	struct wn_cover_file id = { .file = a->file, .serial = serial };
+	struct wn_engine_file *f = &l->st->engine.file[a->file];
+	struct wn_walk none = { 0 };
+	struct wn_order o;
+
+	if (!r)
+		return false;
+	while (wn_mode() == WN_MODE_ON &&
+	       wn_stride_order(r, most_ahead(l, &none), f->size, &o)) {
+		wn_engine_ask_exactly(&l->k, id, &o);
+		wn_count(&l->st->stats, walk_bytes, o.to - o.from);
+	}
+	return true;
+}
+
 bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 {
 	struct wn_file *file = &l->k.track->files.slot[a->file];
@@ -274,6 +294,11 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	/* Or two huge pages, of which one is mapped. */
 	if (a->flags & WN_ACCESS_HUGE)
 		g.major = g.minor = 2 * huge_page();
+	if (take_stride(l, a, g.major, serial)) {
+		/* What has been asked for shows in minor faults only. */
+		wn_watch_closer(&l->st->watch, a->thread, 1);
+		return true;
+	}
 	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, retired, l);
 	if (i < 0)
 		return false;

@@ -10,7 +10,7 @@ rooms='
 base/
 flow options stats log
 ring track/ watch/
-stream walk walk_read
+stream walk walk_read stride
 policy cover
 engine find filesystems ride seed advise uring
 runtime loop faults helper copy watch api request repeat drop reads

@@ -89,6 +89,19 @@ else
 	helped_load "backward, by advice" WILLNEED_WAY=advise --order backward
 	helped_load "backward, by address" WILLNEED_WAY=address --order backward
 
+	# Records: a page of every MiB, and 64 KiB of every 512 KiB, which is an eighth.  At a
+	# fault the kernel reads 128 KiB.
+	load "a page per MiB" "" --piece 4K --stride 1M
+	want "bytes read" "$(value read_bytes)" "<=" "$bare_read"
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((mib / 4 * 4096))
+	want "bytes asked for ahead" "$(counter walk_bytes)" "<=" $((mib * 4096))
+	verdict "$name"
+	load "64 KiB of every 512 KiB" "" --piece 64K --stride 512K
+	want "bytes read" "$(value read_bytes)" "<=" "$bare_read"
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size / 32))
+	want "bytes asked for ahead" "$(counter walk_bytes)" "<=" $((size / 8))
+	verdict "$name"
+
 	# It has one major fault, and is over soon: how much of it is led depends on the time.
 	load "forward" "" --order forward
 	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" 1048576
@@ -143,9 +156,7 @@ fi
 
 quiet_load "random pages" "" --order random --piece 4K --pieces 4000
 quiet_load "random pages, 8 threads" "" --order random --piece 4K --pieces 500 --threads 8
-quiet_load "a page per MiB" "" --piece 4K --stride 1M
 quiet_load "a page per MiB, backward" "" --piece 4K --stride 1M --order backward
-quiet_load "64 KiB of every 512 KiB" "" --piece 64K --stride 512K
 quiet_load "backward, advised random" "" --order backward --advice random --length 16M
 want "bytes asked for" "$(counter asked_bytes)" == 0
 verdict "advice to read nothing ahead is obeyed"
