@@ -152,7 +152,10 @@ static bool compare(const struct wn_mark *m, const struct look *l, struct wn_acc
 		a->length = from - l->from;
 		return true;
 	}
-	return (l->from > to ? l->from - to : to - l->from) <= far;
+	if ((l->from > to ? l->from - to : to - l->from) <= far)
+		return true;
+	a->flags = WN_ACCESS_APART;
+	return (int64_t)(l->from - from) == wn_load(&m->step);
 }
 
 static void tell(struct look *l, struct wn_access *a)
@@ -193,13 +196,14 @@ static uint64_t follow(struct look *l)
 	l->thread = (uint32_t)wn_sys->gettid();
 	m = &l->read->mark[l->thread % WN_MARKS];
 	near = compare(m, l, &a);
-	run = a.flags ? wn_load(&m->run) + a.length : 0;
+	run = a.flags & (WN_ACCESS_UP | WN_ACCESS_DOWN) ? wn_load(&m->run) + a.length : 0;
 	grant = grant_for(l, m, run);
 	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WIDE_WINDOW)
 		grant = WARM;
 	else if (near)
 		tell(l, &a);
 	wn_store(&m->warm, l->cold || l->led ? 0 : wn_load(&m->warm) + 1);
+	wn_store(&m->step, (int64_t)(l->from - wn_load(&m->from)));
 	wn_store(&m->from, l->from);
 	wn_store(&m->to, l->to);
 	wn_store(&m->run, run);
