@@ -134,7 +134,7 @@ static bool compare(const struct wn_mark *m, const struct look *l, struct wn_acc
 	uint64_t from = wn_load(&m->from), to = wn_load(&m->to);
 	uint64_t unseen = wn_load(&m->granted) + GAP;
 	uint64_t n = l->to - l->from;
-	uint64_t far = BAND * wn_min(wn_max(n, wn_page_size()), MIB);
+	uint64_t far = BAND * wn_min(wn_max(n, wn_page_size()) + wn_load(&m->granted), MIB);
 
 	a->offset = l->from;
 	a->length = n;
@@ -152,8 +152,14 @@ static bool compare(const struct wn_mark *m, const struct look *l, struct wn_acc
 		a->length = from - l->from;
 		return true;
 	}
-	if ((l->from > to ? l->from - to : to - l->from) <= far)
+	if ((l->from > to ? l->from - to : to - l->from) <= far) {
+		/* Others have read what lies between, if this thread found its part of it warm. */
+		if (l->from > to && wn_load(&m->granted)) {
+			a->offset = to;
+			a->length = l->to - to;
+		}
 		return true;
+	}
 	a->flags = WN_ACCESS_APART;
 	return (int64_t)(l->from - from) == wn_load(&m->step);
 }
@@ -196,7 +202,7 @@ static uint64_t follow(struct look *l)
 	l->thread = (uint32_t)wn_sys->gettid();
 	m = &l->read->mark[l->thread % WN_MARKS];
 	near = compare(m, l, &a);
-	run = a.flags & (WN_ACCESS_UP | WN_ACCESS_DOWN) ? wn_load(&m->run) + a.length : 0;
+	run = near && a.flags != WN_ACCESS_APART ? wn_load(&m->run) + a.length : 0;
 	grant = grant_for(l, m, run);
 	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WIDE_WINDOW)
 		grant = WARM;
