@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/sys.h"
+#include "exact.h"
 #include "helper.h"
 #include "request.h"
 #include "runtime.h"
@@ -22,8 +23,6 @@
 #define GAP (64u * KIB)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * MIB)
-/* Of a read that the kernel would cut in pieces, so much is asked for by its own thread. */
-#define BITE (2u * MIB)
 
 /*
  * Descriptors advised POSIX_FADV_RANDOM.  Not in the state, which only files that are read
@@ -217,75 +216,6 @@ static uint64_t follow(struct look *l)
 	return grant;
 }
 
-/* How much of a range is cached; false where the kernel does not tell. */
-static bool cached(const struct look *l, uint64_t *bytes)
-{
-	struct wn_cachestat found;
-
-	if (wn_sys->cachestat(l->fd, l->from, l->to - l->from, &found) < 0)
-		return false;
-	*bytes = found.cached * wn_page_size();
-	return true;
-}
-
-/*
- * Advice for all of a range reads as much of it as one call of advice can, which tells how
- * much that is, before there is anybody who could look it up.
- */
-static uint64_t learn_chunk(struct look *l)
-{
-	uint64_t before, after;
-
-	if (!cached(l, &before) || wn_sys->fadvise(l->fd, (off_t)l->from, (off_t)(l->to - l->from),
-						   POSIX_FADV_WILLNEED) < 0 ||
-	    !cached(l, &after) || after <= before)
-		return 0;
-	wn_count(&l->st->stats, kernel_calls, 1);
-	return wn_round_down(after - before, wn_page_size());
-}
-
-/*
- * A cold read of more than the kernel asks the device for at a time: it would be cut in
- * pieces by windows that begin wherever the last ones ended.  Its own thread asks for all
- * of it, exactly and at once; what of a long one comes later is the helper's.
- */
-static void ask_exactly(struct look *l)
-{
-	uint64_t to = wn_min(l->to, l->from + BITE), at = l->from;
-	uint64_t chunk = wn_load(&l->file->chunk);
-
-	if (!wn_may_ask() || (chunk && l->to - l->from <= chunk))
-		return;
-	wn_cover_mark(&l->st->cover, l->id, at, to);
-	if (!chunk) {
-		chunk = learn_chunk(l);
-		if (!chunk)
-			return;
-		wn_store(&l->file->chunk, (uint32_t)wn_min(chunk, UINT32_MAX));
-		at += chunk;
-	}
-	for (; at < to; at += chunk) {
-		wn_count(&l->st->stats, kernel_calls, 1);
-		if (wn_sys->fadvise(l->fd, (off_t)at, (off_t)wn_min(chunk, to - at),
-				    POSIX_FADV_WILLNEED) < 0)
-			break;
-	}
-	wn_count(&l->st->stats, asked_bytes, to - l->from);
-	wn_count(&l->st->stats, inline_bytes, to - l->from);
-	if (to < l->to && wn_request_hold(l->st, &l->stat, l->fd) == l->id.file &&
-	    !wn_request(l->st, l->id.file, to, l->to))
-		wn_track_drop(wn_rt.track, &l->st->lock, l->id.file);
-}
-
-/* Cold for certain, when it is not known yet whether the thread has read anything cold? */
-static bool looks_cold(const struct look *l)
-{
-	uint64_t there;
-
-	return l->to - l->from >= FIRST && cached(l, &there) &&
-	       there < (l->to - l->from) / 2;
-}
-
 static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahead)
 {
 	struct look l = { .fd = fd };
@@ -317,7 +247,8 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		leased = is_leased(&l);
 	}
 	l.led = asked && leased;
-	l.cold = !asked && (cold == COLD_YES || (cold == COLD_UNKNOWN && looks_cold(&l)));
+	l.cold = !asked && (cold == COLD_YES || (cold == COLD_UNKNOWN && l.to - l.from >= FIRST &&
+					     wn_exact_is_cold(fd, l.from, l.to)));
 	/* It is warm, or the program itself has asked for it. */
 	if (!leased && !l.cold)
 		return cold == COLD_UNKNOWN ? FIRST : WARM;
@@ -326,7 +257,7 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		return WARM;
 	wn_count(&l.st->stats, reads_cold, l.cold || l.led);
 	if (l.cold && ahead && l.to - l.from >= FIRST)
-		ask_exactly(&l);
+		wn_exact_ask(l.st, l.id, &l.stat, fd, l.from, l.to);
 	return follow(&l);
 }
 
