@@ -41,12 +41,15 @@ static bool advise(struct wn_state *st, int fd, uint64_t from, uint64_t to)
  */
 static uint64_t learn_chunk(struct wn_state *st, int fd, uint64_t from, uint64_t to)
 {
-	uint64_t before, after;
+	uint64_t before, after, there;
 
 	if (!cached(fd, from, to, &before) || !advise(st, fd, from, to) ||
 	    !cached(fd, from, to, &after) || after <= before)
 		return 0;
-	return wn_min(wn_round_down(after - before, wn_page_size()), UINT32_MAX);
+	/* A beginning that was there before was a part of it. */
+	if (cached(fd, from, from + after, &there) && there < after)
+		after -= before;
+	return wn_min(wn_round_down(after, wn_page_size()), UINT32_MAX);
 }
 
 void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct stat *file, int fd,
