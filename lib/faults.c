@@ -30,7 +30,7 @@
 #define SETTLE_NS (5u * MS)
 /* How often a reader's speed is measured, and what of its way may lie ahead of it. */
 #define GAUGE_NS (50u * MS)
-#define STRETCH_NS (250u * MS)
+#define STRETCH_NS (50u * MS)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * 1024 * 1024)
 /* What the kernel is taken to read at a fault as long as the device is not known. */
@@ -68,7 +68,7 @@ static bool is_copied(const struct wn_streams *t, const struct wn_access *a)
 }
 
 /*
- * What its reader, or the device where that is slower, gets through in a quarter of a
+ * What its reader, or the device where that is slower, gets through in a twentieth of a
  * second: more than that ahead gains nothing, and is lost if the reader stops.
  */
 static void gauge(struct wn_walk *w, uint64_t now_ns)

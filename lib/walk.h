@@ -34,7 +34,7 @@ struct wn_walk {
 	uint64_t stride;   /* length of the last step */
 	uint64_t passed;   /* bytes from where it began */
 	uint64_t lead;	   /* how far ahead of its reader to be, upward */
-	uint64_t stretch;  /* what it has gone through in a quarter of a second; 0: not known */
+	uint64_t stretch;  /* what it has gone through in 50 ms; 0: not known */
 	uint64_t gauge;	   /* where that was measured last, */
 	uint64_t gauge_ns; /* and when; 0: not yet */
 	uint64_t landed;   /* and up to here it has arrived, as far as is known */
