@@ -9,7 +9,7 @@
 rooms='
 base/
 flow options stats log
-ring track/ watch/
+ring track/ watch/ pieces
 stream walk
 policy cover
 engine find filesystems ride advise uring

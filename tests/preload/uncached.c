@@ -8,7 +8,10 @@
  *	shared	one reader behind another: the second keeps its pages
  *	written	a writer changes and extends the file meanwhile
  *	cut	the file is cut and punched meanwhile
- *	threads	four threads, a quarter each, one descriptor
+ *	threads	four threads, a quarter each, with descriptors of their own
+ *	quarters	the same on one descriptor
+ *	turns	four threads on one descriptor, each takes the next piece
+ *	wide	quarters and turns, and how much is cached at most is printed
  *	write	pwritev2 with the flag
  *	others	as somebody who may only read the file
  */
@@ -165,24 +168,75 @@ static void others(int fd)
 	}
 }
 
+/* Of one descriptor for all; -1: each thread has its own. */
+static int common = -1;
+static size_t taken, most_of_all;
+
+static void note_most(size_t most)
+{
+	size_t before = __atomic_load_n(&most_of_all, __ATOMIC_RELAXED);
+
+	while (most > before &&
+	       !__atomic_compare_exchange_n(&most_of_all, &before, most, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 static void *quarter(void *arg)
 {
 	size_t i = (size_t)arg;
-	int fd = open(path, O_RDONLY);
+	int fd = common < 0 ? open(path, O_RDONLY) : common;
 
-	read_range(fd, i * size / 4, (i + 1) * size / 4, 16 * KIB);
-	close(fd);
+	note_most(read_range(fd, i * size / 4, (i + 1) * size / 4, 16 * KIB));
+	if (common < 0)
+		close(fd);
 	return NULL;
 }
 
-static void threads(void)
+static void *turn(void *arg)
+{
+	char *buf = anon(16 * KIB);
+	size_t at;
+
+	(void)arg;
+	while ((at = __atomic_fetch_add(&taken, 16 * KIB, __ATOMIC_RELAXED)) < size) {
+		MUST(get(common, buf, 16 * KIB, at, RWF_DONTCACHE) == (ssize_t)(16 * KIB));
+		MUST(right(buf, at, 16 * KIB));
+		if (at % MIB == 0)
+			note_most(cached(common, 0, 0) * 4 * KIB);
+	}
+	munmap(buf, 16 * KIB);
+	return NULL;
+}
+
+static void threads(void *(*work)(void *))
 {
 	pthread_t thread[4];
 
 	for (size_t i = 0; i < 4; i++)
-		MUST(pthread_create(&thread[i], NULL, quarter, (void *)i) == 0);
+		MUST(pthread_create(&thread[i], NULL, work, (void *)i) == 0);
 	for (int i = 0; i < 4; i++)
 		MUST(pthread_join(thread[i], NULL) == 0);
+}
+
+static void bounded(int fd, void *(*work)(void *))
+{
+	common = fd;
+	taken = most_of_all = 0;
+	threads(work);
+	MUST(most_of_all <= 32 * MIB);
+	MUST(cached(fd, 0, 0) * 4 * KIB <= 8 * MIB);
+}
+
+static void wide(int fd)
+{
+	common = fd;
+	threads(quarter);
+	printf("quarters: %zu MiB, %zu MiB left\n", most_of_all / MIB, cached(fd, 0, 0) / 256);
+	chill(path);
+	taken = most_of_all = 0;
+	threads(turn);
+	printf("turns: %zu MiB, %zu MiB left\n", most_of_all / MIB, cached(fd, 0, 0) / 256);
 }
 
 static void put(void)
@@ -269,7 +323,13 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "cut"))
 		cut(fd);
 	else if (!strcmp(mode, "threads"))
-		threads();
+		threads(quarter);
+	else if (!strcmp(mode, "quarters"))
+		bounded(fd, quarter);
+	else if (!strcmp(mode, "turns"))
+		bounded(fd, turn);
+	else if (!strcmp(mode, "wide"))
+		wide(fd);
 	else if (!strcmp(mode, "write"))
 		put();
 	else if (!strcmp(mode, "others"))

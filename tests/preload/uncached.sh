@@ -16,7 +16,7 @@ if "$tmp/uncached" stream "$big" >"$tmp/probe.out" 2>&1; then
 	check "a stream leaves little behind" \
 		with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" stream "$big"
 	at_least "it is dropped by the library" "$(counter dropped_bytes)" 500000000
-	for mode in kept mapped shared threads; do
+	for mode in kept mapped shared threads turns; do
 		check "uncached reads: $mode" with "$tmp/uncached" $mode "$big"
 	done
 	check "uncached reads: written" with "$tmp/uncached" written "$scratch/changing"

@@ -25,16 +25,16 @@ static void reset(void)
 /* A read as the program makes it; readahead comes 16 MiB in front of it. */
 static void read_at(uint64_t at, uint64_t n)
 {
-	struct wn_drop_stream *s;
+	struct wn_drop_read d;
 
-	if (wn_drop_plain(FD, (off_t)at, &s)) {
+	if (wn_drop_begin(&d, FD, (off_t)at)) {
 		plain++;
 		fake_touch(file, at, at + 16 * MIB < SIZE ? at + 16 * MIB : SIZE);
 	} else {
 		flagged++;
 	}
-	if (s)
-		wn_drop_read(s, FD, (off_t)at, n);
+	if (d.file)
+		wn_drop_end(&d, FD, (off_t)at, n);
 }
 
 static void read_all(uint64_t from, uint64_t to, uint64_t n)
