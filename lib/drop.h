@@ -25,6 +25,11 @@ enum { WN_DROP_SPARED = 16 };
 
 struct wn_drops {
 	struct wn_pieces pieces;
+	struct wn_leads {
+		uint64_t dev, chunk, window; /* of the last device, in bytes */
+		uint32_t serial;
+		uint64_t from, to; /* of the last file: where the kernel reads ahead itself */
+	} leads; /* the helper's */
 	uint32_t spared_next;
 	struct wn_drop_inode {
 		uint64_t dev, ino;
@@ -42,6 +47,8 @@ bool wn_drop_wanted(void);
 
 /* An uncached read is about to be made: true when it should be made without the flag. */
 bool wn_drop_begin(struct wn_drop_read *d, int fd, off_t offset);
+/* The kernel does not know the flag there. */
+void wn_drop_refused(const struct wn_drop_read *d);
 /* It has returned this much. */
 void wn_drop_end(const struct wn_drop_read *d, int fd, off_t offset, size_t got);
 

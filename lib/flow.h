@@ -13,6 +13,7 @@ enum wn_access_kind {
 	WN_ACCESS_BEGIN, /* it is about to read all of this range, from its beginning on */
 	WN_ACCESS_STEP,	 /* it is about to read this piece of such a range */
 	WN_ACCESS_FAULT, /* it took a page fault there; FAULTED: a major one */
+	WN_ACCESS_LEAD,	 /* its uncached reads are to be led there; file: of pieces.h */
 };
 
 enum {

@@ -100,6 +100,7 @@ struct wn_piece_file *wn_pieces_meet(struct wn_pieces *t, int fd, const struct s
 	if (!f->serial || !wn_piece_file_is(f, st))
 		reuse(t, f, st);
 	wn_store(&f->used, wn_cycles());
+	wn_store(&f->fd, fd);
 	wn_store(&t->fd[(unsigned)fd % WN_PIECE_FDS],
 		 ((uint64_t)fd + 1) << 32 | (uint64_t)f->serial << SLOT_BITS |
 			 (uint64_t)(f - t->file));

@@ -34,6 +34,8 @@ struct wn_piece_file {
 	uint32_t serial;		  /* of this identity; 0: the slot is unused */
 	uint32_t stopped;		  /* enum wn_pieces_fate */
 	uint32_t blind;			  /* what is cached of it is not known */
+	uint32_t unled;			  /* the kernel does not know the flag here */
+	int32_t fd;			  /* that it was last met under */
 };
 
 /* 64 pieces in a row.  Sets of pieces are bits; any thread sets and clears them. */
@@ -49,6 +51,8 @@ struct wn_region {
 		uint64_t edge; /* where the last read that began here has ended */
 		uint32_t read; /* bytes */
 		uint32_t near; /* reads in a row that began about where others ended */
+		uint32_t run;  /* bytes read in sequence before it, a few MiB at most */
+		uint32_t led;  /* from its beginning on, what is read ahead; may end behind it */
 	} piece[WN_REGION_PIECES];
 };
 

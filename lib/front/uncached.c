@@ -40,6 +40,7 @@ static ssize_t uncached_read(int fd, const struct iovec *iov, int count, off_t o
 
 	if (got < 0 && errno == EOPNOTSUPP && !plain && wn_drop_wanted()) {
 		errno = saved;
+		wn_drop_refused(&d);
 		got = next_preadv2(fd, iov, count, offset, 0);
 	}
 	if (d.file && got > 0)

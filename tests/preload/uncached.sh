@@ -26,15 +26,23 @@ if "$tmp/uncached" stream "$big" >"$tmp/probe.out" 2>&1; then
 	check "WILLNEED_DROP_BEHIND=off" with WILLNEED_DROP_BEHIND=off \
 		WILLNEED_STATS="$tmp/stats" "$tmp/uncached" stream "$big"
 	same "WILLNEED_DROP_BEHIND=off: nothing is dropped" "$(counter dropped_bytes)" 0
-	# Whose pages they are cannot be known: the kernel's own way, and the same data.
+	# Whose pages they are cannot be known: the kernel drops them, led by the helper.
 	if is_root && have setpriv; then
 		chmod 755 "$scratch" "$tmp"
 		rm -f "$tmp/stats"
 		touch "$tmp/stats" && chmod 666 "$tmp/stats"
+		chill "$big"
+		dd if="$big" of=/dev/null bs=1M count=4 skip=40 status=none
+		before=$(resident "$big")
 		check "a file of somebody else" with WILLNEED_STATS="$tmp/stats" \
 			setpriv --reuid 65534 --clear-groups "$tmp/uncached" others "$big"
-		same "a file of somebody else: nothing is dropped" \
+		same "a file of somebody else: nothing is dropped by the library" \
 			"$(counter dropped_bytes)" 0
+		at_least "a file of somebody else: it is led" "$(counter led_bytes)" 30000000
+		at_least "a file of somebody else: what was cached stays" \
+			"$(resident "$big")" "$before"
+		at_most "a file of somebody else: little else is left" \
+			"$(resident "$big")" $((before + 16 * 256))
 	else
 		skip "a file of somebody else" "not root, or no setpriv"
 	fi

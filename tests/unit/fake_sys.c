@@ -170,6 +170,10 @@ static int do_fadvise(int fd, off_t offset, off_t length, int advice)
 		o->sequential = true;
 		return 0;
 	}
+	if (advice == POSIX_FADV_RANDOM) {
+		o->random = true;
+		return 0;
+	}
 	if (advice == POSIX_FADV_DONTNEED) {
 		fake_evict(o->file1 - 1, (uint64_t)offset, (uint64_t)(offset + length));
 		return (int)note(FAKE_FADVISE, o->file1 - 1, (uint64_t)offset,

@@ -166,6 +166,68 @@ TEST(what_cannot_be_known)
 	assert_false(wn_drop_wanted());
 }
 
+/* A file of somebody else, 4 KiB at a time: the helper leads the reads, flag and all. */
+static void read_blind(uint64_t from, uint64_t to, uint64_t n)
+{
+	for (uint64_t at = from; at < to; at += n) {
+		struct wn_drop_read d;
+
+		assert_false(wn_drop_begin(&d, FD, (off_t)at));
+		fake_touch(file, at, at + n < SIZE ? at + n : SIZE);
+		/* The kernel drops what was read, if the helper has brought it. */
+		fake_evict(file, at, at + n);
+		if (d.file)
+			wn_drop_end(&d, FD, (off_t)at, n);
+		wn_loop_round(&kit.loop);
+		fake_arrive();
+	}
+}
+
+TEST(a_file_of_somebody_else_is_led)
+{
+	reset();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	read_blind(0, SIZE, 4096);
+	/* All but the beginning was there before it was read; nothing was asked for twice. */
+	assert_in_range(fake.major_faults, 16, 17);
+	assert_int_equal(kit.st->stats.led_bytes, SIZE - 16 * 4096);
+	assert_int_equal(fake_most_asked(file, 16 * 4096, SIZE), 1);
+	assert_int_equal(cached(0, SIZE), 0);
+	assert_int_equal(fake_open_fds(), 0);
+	assert_int_equal(fake.foul, 0);
+}
+
+/* It would have been brought by whole pages, and dropped when a part was read. */
+TEST(reads_of_parts_of_pages_are_not_led)
+{
+	reset();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	read_blind(0, 2 * MIB, 1024);
+	assert_int_equal(kit.st->stats.led_bytes, 0);
+}
+
+TEST(who_stops_has_not_been_led_far)
+{
+	reset();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	read_blind(0, 60 * KIB, 4096);
+	assert_int_equal(kit.st->stats.led_bytes, 0);
+	read_blind(60 * KIB, MIB, 4096);
+	assert_in_range(kit.st->stats.led_bytes, MIB, 4 * MIB);
+}
+
+/* The kernel reads ahead too: beyond that, the helper goes on. */
+TEST(the_kernel_is_overtaken)
+{
+	reset();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	fake_cache(file, 0, 3 * MIB);
+	read_blind(0, 8 * MIB, 4096);
+	assert_in_range(fake.major_faults, 0, 1400);
+	assert_true(kit.st->stats.led_bytes > 10 * MIB);
+	assert_true(fake.count[FAKE_PREADV2] < 60);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +240,10 @@ int main(void)
 		cmocka_unit_test(a_mapped_file_is_left_alone),
 		cmocka_unit_test(another_reader_ends_it),
 		cmocka_unit_test(what_cannot_be_known),
+		cmocka_unit_test(a_file_of_somebody_else_is_led),
+		cmocka_unit_test(reads_of_parts_of_pages_are_not_led),
+		cmocka_unit_test(who_stops_has_not_been_led_far),
+		cmocka_unit_test(the_kernel_is_overtaken),
 	};
 
 	return RUN(tests);
