@@ -19,11 +19,6 @@
 #define NEAR_READS 16u
 /* Reads of this size leave no folio in parts: the kernel's own way is as good. */
 #define LARGE ((uint64_t)2 << 20)
-/* After so much they are led, by so much at least, and at most. */
-#define LEAD_FIRST ((uint64_t)64 << 10)
-#define LEAD_LEAST ((uint64_t)2 << 20)
-#define LEAD	   ((uint64_t)8 << 20)
-
 static bool is_spared(const struct wn_drops *d, uint64_t dev, uint64_t ino)
 {
 	for (int i = 0; i < WN_DROP_SPARED; i++)
@@ -65,21 +60,6 @@ static bool check(struct wn_piece_file *f, int fd)
 	return false;
 }
 
-/* The way from a piece to the next one. */
-static void inherit(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r,
-		    uint64_t piece)
-{
-	struct wn_region *before;
-	struct wn_piece *from, *to = wn_piece_at(r, piece);
-
-	before = piece ? wn_pieces_find(&st->drops.pieces, wn_load(&f->serial), piece - 1) : NULL;
-	if (!before)
-		return;
-	from = wn_piece_at(before, piece - 1);
-	wn_store(&to->led, (uint32_t)wn_above(wn_load(&from->led), WN_PIECE));
-	wn_store(&to->run, (uint32_t)wn_min(wn_load(&from->run) + wn_load(&from->read), LEAD));
-}
-
 /* The first read through a descriptor, or the first of its file. */
 static struct wn_piece_file *meet(struct wn_state *st, int fd)
 {
@@ -106,7 +86,7 @@ static void restart(struct wn_region *r, uint64_t piece)
 	wn_store(&wn_piece_at(r, piece)->read, 0);
 	wn_store(&wn_piece_at(r, piece)->near, 0);
 	wn_store(&wn_piece_at(r, piece)->edge, 0);
-	wn_store(&wn_piece_at(r, piece)->led, 0);
+	wn_store(&wn_piece_at(r, piece)->ahead, 0);
 	wn_store(&wn_piece_at(r, piece)->run, 0);
 	wn_piece_clear(&r->gone, piece);
 	wn_piece_clear(&r->looked, piece);
@@ -140,7 +120,7 @@ static void enter(struct wn_state *st, struct wn_piece_file *f, struct wn_region
 	uint64_t end = (f->size + WN_PIECE - 1) >> WN_PIECE_BITS;
 
 	wn_store(&r->used, wn_cycles());
-	inherit(st, f, r, piece);
+	wn_lead_enter(&st->drops.pieces, f, r, piece);
 	if (!check(f, fd))
 		return;
 	for (uint64_t p = piece; p < wn_min(piece + AHEAD, end); p++)
@@ -289,28 +269,6 @@ static void count(struct wn_state *st, const struct wn_drop_read *d, int fd, uin
 	}
 }
 
-/*
- * Uncached reads of whole pages in sequence have ended at `end`.  They are led by as much
- * as they have read lately, so that few bytes are read in vain when they end.
- */
-static void lead(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r,
-		 uint64_t end)
-{
-	uint64_t piece = wn_piece_of(end - 1), start = piece << WN_PIECE_BITS;
-	struct wn_piece *p = wn_piece_at(r, piece);
-	uint32_t led = wn_load(&p->led);
-	uint64_t read = wn_load(&p->run) + wn_load(&p->read);
-	/* In its beginning the kernel's own readahead is four times as far as what was read. */
-	uint64_t ahead = wn_min(wn_max(4 * read, LEAD_LEAST), LEAD);
-	uint64_t from = wn_max(led, end - start), to = end - start + ahead;
-
-	/* In steps of a quarter of it. */
-	if (read < LEAD_FIRST || to < from + ahead / 4)
-		return;
-	if (wn_swap32(&p->led, led, (uint32_t)to))
-		wn_lead(st, f, start + from, start + to, ahead);
-}
-
 void wn_drop_end(const struct wn_drop_read *d, int fd, off_t offset, size_t got)
 {
 	uint64_t at = (uint64_t)offset, end = at + got, piece = wn_piece_of(at);
@@ -333,12 +291,8 @@ void wn_drop_end(const struct wn_drop_read *d, int fd, off_t offset, size_t got)
 		count(st, d, fd, wn_piece_of(at), n);
 		at += n;
 	}
-	if (!wn_load(&d->file->blind) || wn_load(&d->file->unled) || end % wn_page_size() ||
-	    got % wn_page_size())
-		return;
-	r = wn_pieces_find(&st->drops.pieces, d->serial, wn_piece_of(end - 1));
-	if (r && wn_piece_has(&r->going, wn_piece_of(end - 1)))
-		lead(st, d->file, r, end);
+	if (wn_load(&d->file->blind))
+		wn_lead_end(st, d->file, end - got, end);
 }
 
 void wn_drop_refused(const struct wn_drop_read *d)

@@ -21,14 +21,17 @@
 
 #include "pieces.h"
 
-enum { WN_DROP_SPARED = 16 };
+enum { WN_DROP_SPARED = 16, WN_LEAD_GAPS = 16 };
 
 struct wn_drops {
 	struct wn_pieces pieces;
 	struct wn_leads {
 		uint64_t dev, chunk, window; /* of the last device, in bytes */
-		uint32_t serial;
-		uint64_t from, to; /* of the last file: where the kernel reads ahead itself */
+		uint32_t turn;
+		struct wn_lead_gap {
+			uint32_t serial;   /* of the file */
+			uint64_t from, to; /* where it was left to the kernel */
+		} gap[WN_LEAD_GAPS];
 	} leads; /* the helper's */
 	uint32_t spared_next;
 	struct wn_drop_inode {

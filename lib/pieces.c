@@ -113,6 +113,23 @@ static uint64_t key_of(uint32_t serial, uint64_t piece)
 	return (uint64_t)serial << NUMBER_BITS | piece / WN_REGION_PIECES;
 }
 
+uint32_t wn_pieces_readers(const struct wn_pieces *t, uint32_t serial)
+{
+	uint32_t fronts = 0;
+
+	for (int i = 0; i < WN_PIECE_REGIONS; i++) {
+		const struct wn_region *r = &t->region[i];
+
+		uint64_t going = wn_load(&r->going);
+
+		/* Each has a piece at its front that is not done, and nobody goes on. */
+		if (wn_load(&r->key) >> NUMBER_BITS == serial)
+			fronts += (uint32_t)__builtin_popcountll(going & ~wn_load(&r->done) &
+								 ~(going >> 1));
+	}
+	return fronts;
+}
+
 struct wn_region *wn_pieces_find(struct wn_pieces *t, uint32_t serial, uint64_t piece)
 {
 	uint64_t key = key_of(serial, piece);

@@ -34,7 +34,8 @@ struct wn_piece_file {
 	uint32_t serial;		  /* of this identity; 0: the slot is unused */
 	uint32_t stopped;		  /* enum wn_pieces_fate */
 	uint32_t blind;			  /* what is cached of it is not known */
-	uint32_t unled;			  /* the kernel does not know the flag here */
+	uint32_t readers;		  /* about so many go through it */
+	uint32_t unled;			  /* the flag is not known here, or parts of pages are read */
 	int32_t fd;			  /* that it was last met under */
 };
 
@@ -52,7 +53,7 @@ struct wn_region {
 		uint32_t read; /* bytes */
 		uint32_t near; /* reads in a row that began about where others ended */
 		uint32_t run;  /* bytes read in sequence before it, a few MiB at most */
-		uint32_t led;  /* from its beginning on, what is read ahead; may end behind it */
+		uint32_t ahead; /* from its beginning on, what is read ahead; may end behind it */
 	} piece[WN_REGION_PIECES];
 };
 
@@ -107,6 +108,8 @@ bool wn_piece_file_is(const struct wn_piece_file *f, const struct stat *st);
 struct wn_piece_file *wn_pieces_file(struct wn_pieces *t, int fd);
 /* The file of this identity, which is now found under this number; NULL: no room now. */
 struct wn_piece_file *wn_pieces_meet(struct wn_pieces *t, int fd, const struct stat *st);
+/* About how many readers go through a file. */
+uint32_t wn_pieces_readers(const struct wn_pieces *t, uint32_t serial);
 /* The region of a piece, if it is there, or can be made. */
 struct wn_region *wn_pieces_find(struct wn_pieces *t, uint32_t serial, uint64_t piece);
 struct wn_region *wn_pieces_make(struct wn_pieces *t, uint32_t serial, uint64_t piece);
