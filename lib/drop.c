@@ -2,11 +2,13 @@
 #include "drop.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "base/arch.h"
 #include "base/arena.h"
 #include "base/sys.h"
 #include "lead.h"
+#include "letgo.h"
 #include "runtime.h"
 
 /* Readahead runs so far in front of a reader, and what it brought is not "cached before". */
@@ -19,46 +21,10 @@
 #define NEAR_READS 16u
 /* Reads of this size leave no folio in parts: the kernel's own way is as good. */
 #define LARGE ((uint64_t)2 << 20)
-static bool is_spared(const struct wn_drops *d, uint64_t dev, uint64_t ino)
-{
-	for (int i = 0; i < WN_DROP_SPARED; i++)
-		if (wn_load(&d->spared[i].ino) == ino && wn_load(&d->spared[i].dev) == dev)
-			return true;
-	return false;
-}
-
-/* Somebody else reads this file: leave its pages alone from now on. */
-static void spare(struct wn_drops *d, struct wn_piece_file *f)
-{
-	struct wn_drop_inode *i = &d->spared[wn_add(&d->spared_next, 1) % WN_DROP_SPARED];
-
-	wn_store(&i->dev, f->dev);
-	wn_store(&i->ino, f->ino);
-	wn_store(&f->stopped, WN_PIECES_STAY);
-}
-
-static bool is_mapped(const struct stat *file)
-{
-	uint32_t serial;
-	struct wn_map m;
-	uint16_t slot = wn_file_find(&wn_rt.track->files, file, &serial);
-
-	return slot != WN_NO_FILE && wn_map_find_offset(wn_rt.track, slot, WN_ANY_OFFSET, &m);
-}
-
-/* Is it still that file, and as it was?  One that grows or is written is left alone. */
-static bool check(struct wn_piece_file *f, int fd)
-{
-	struct stat file;
-
-	if (wn_sys->fstat(fd, &file) < 0 || file.st_dev != f->dev || file.st_ino != f->ino)
-		return false;
-	wn_store(&f->used, wn_cycles());
-	if (wn_piece_file_is(f, &file) && !is_mapped(&file))
-		return true;
-	wn_store(&f->stopped, WN_PIECES_STAY);
-	return false;
-}
+/* Streams that the program did not mark are dropped from when they are as long as this. */
+#define LONG ((uint64_t)64 << 20)
+/* And what was read until then is looked for so many pieces back. */
+#define REGRET (4 * LONG / WN_PIECE)
 
 /* The first read through a descriptor, or the first of its file. */
 static struct wn_piece_file *meet(struct wn_state *st, int fd)
@@ -73,7 +39,7 @@ static struct wn_piece_file *meet(struct wn_state *st, int fd)
 	f = wn_pieces_meet(&st->drops.pieces, fd, &file);
 	if (!f)
 		return NULL;
-	wn_store(&f->stopped, is_spared(&st->drops, f->dev, f->ino) ? WN_PIECES_REFUSED :
+	wn_store(&f->stopped, wn_letgo_refused(&st->drops, f) ? WN_PIECES_REFUSED :
 								     WN_PIECES_DROP);
 	return f;
 }
@@ -89,6 +55,7 @@ static void restart(struct wn_region *r, uint64_t piece)
 	wn_store(&wn_piece_at(r, piece)->ahead, 0);
 	wn_store(&wn_piece_at(r, piece)->run, 0);
 	wn_piece_clear(&r->gone, piece);
+	wn_piece_clear(&r->kept, piece);
 	wn_piece_clear(&r->looked, piece);
 	wn_piece_clear(&r->cold, piece);
 	wn_piece_clear(&r->going, piece);
@@ -121,7 +88,7 @@ static void enter(struct wn_state *st, struct wn_piece_file *f, struct wn_region
 
 	wn_store(&r->used, wn_cycles());
 	wn_lead_enter(&st->drops.pieces, f, r, piece);
-	if (!check(f, fd))
+	if (!wn_letgo_check(f, fd))
 		return;
 	for (uint64_t p = piece; p < wn_min(piece + AHEAD, end); p++)
 		look(st, f, fd, p);
@@ -158,38 +125,49 @@ bool wn_drop_wanted(void)
 	       wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) != WN_DROP_OFF;
 }
 
-bool wn_drop_begin(struct wn_drop_read *d, int fd, off_t offset)
+/* A read at this offset: true when it is one of those that go through the file. */
+static bool arrive(struct wn_state *st, struct wn_drop_read *d, int fd, uint64_t at, bool marked)
 {
-	uint64_t at = (uint64_t)offset, piece = wn_piece_of(at);
-	struct wn_state *st;
 	struct wn_piece_file *f = NULL;
+	uint64_t piece = wn_piece_of(at);
 	struct wn_region *r;
 
-	d->file = NULL;
-	if (offset < 0 || fd < 0 || !wn_drop_wanted() || wn_wake_up(&st) < 0)
-		return false;
 	/* Numbers are used again, and then files are most often read from their beginning. */
-	if (offset)
+	if (at)
 		f = wn_pieces_file(&st->drops.pieces, fd);
 	if (!f)
 		f = meet(st, fd);
-	if (!f || wn_load(&f->stopped) == WN_PIECES_REFUSED)
+	if (!f || wn_load(&f->stopped) == WN_PIECES_REFUSED || (!marked && f->size < LONG))
 		return false;
 	d->serial = wn_load(&f->serial);
 	r = wn_pieces_make(&st->drops.pieces, d->serial, piece);
 	if (!r)
 		return false;
 	d->file = f;
+	wn_store(&f->marked, marked);
+	/* All of it has been read before: no single pass. */
+	if (!marked && wn_piece_has(&r->done, piece))
+		wn_letgo_never(&st->drops, f);
 	restart(r, piece);
-	if (wn_unlikely(!wn_piece_has(&r->looked, piece)) && check(f, fd))
+	if (wn_unlikely(!wn_piece_has(&r->looked, piece)) && wn_letgo_check(f, fd))
 		look(st, f, fd, piece);
-	if (!wn_piece_has(&r->going, piece)) {
-		if (!goes_on(st, f, r, at))
-			return false;
-		if (wn_piece_set(&r->going, piece))
-			enter(st, f, r, fd, piece);
-	}
-	return !wn_load(&f->blind) && wn_load(&f->last) < LARGE;
+	if (wn_piece_has(&r->going, piece))
+		return true;
+	if (!goes_on(st, f, r, at))
+		return false;
+	if (wn_piece_set(&r->going, piece))
+		enter(st, f, r, fd, piece);
+	return true;
+}
+
+bool wn_drop_begin(struct wn_drop_read *d, int fd, off_t offset)
+{
+	struct wn_state *st;
+
+	d->file = NULL;
+	return offset >= 0 && fd >= 0 && wn_drop_wanted() && wn_wake_up(&st) >= 0 &&
+	       arrive(st, d, fd, (uint64_t)offset, true) && !wn_load(&d->file->blind) &&
+	       wn_load(&d->file->last) < LARGE;
 }
 
 /* Bytes that are to be read of a piece until it is done with. */
@@ -198,44 +176,45 @@ static uint64_t whole(const struct wn_piece_file *f, uint64_t piece)
 	return wn_min(wn_above(f->size, piece << WN_PIECE_BITS), WN_PIECE);
 }
 
-/* Has somebody read what was dropped?  Looks at the pieces in front of this one. */
-static bool read_again(struct wn_region *r, int fd, uint64_t piece)
+/* The last piece before this one that is done with, but was not dropped when it was. */
+static struct wn_region *left_over(struct wn_state *st, struct wn_piece_file *f, uint64_t *piece)
 {
-	uint64_t first = piece;
-	struct wn_cachestat found;
+	for (uint64_t back = 1; back <= wn_min(*piece, REGRET); back++) {
+		uint64_t p = *piece - back;
+		struct wn_region *r = wn_pieces_find(&st->drops.pieces, wn_load(&f->serial), p);
 
-	while (first % WN_REGION_PIECES && wn_piece_has(&r->gone, first - 1))
-		first--;
-	return first < piece &&
-	       wn_sys->cachestat(fd, first << WN_PIECE_BITS, (piece - first) << WN_PIECE_BITS,
-				 &found) >= 0 &&
-	       found.cached;
+		if (!r || !wn_piece_has(&r->done, p))
+			return NULL;
+		if (wn_piece_clear(&r->kept, p)) {
+			*piece = p;
+			return r;
+		}
+	}
+	return NULL;
 }
 
 /* All of a piece has been read, and its readers have left it. */
 static void leave(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r, int fd,
 		  uint64_t piece)
 {
-	uint64_t from = piece << WN_PIECE_BITS;
-	struct wn_cachestat found;
+	struct wn_piece *p = wn_piece_at(r, piece);
+	uint64_t most;
 
-	if (!wn_piece_set(&r->done, piece) || wn_load(&f->stopped) ||
-	    !wn_piece_has(&r->cold, piece) || !check(f, fd))
+	if (!wn_piece_set(&r->done, piece) || wn_load(&f->stopped) || !wn_letgo_check(f, fd))
 		return;
-	/*
-	 * Not there, although it has just been read: evicted, or a file system that keeps its
-	 * pages in another file, as overlayfs does, so that nothing is known about them.
-	 */
-	if (wn_sys->cachestat(fd, from, WN_PIECE, &found) < 0 || !found.cached ||
-	    found.dirty || found.writeback)
+	if (wn_load(&f->marked)) {
+		wn_letgo(st, f, r, fd, piece);
 		return;
-	wn_sys->fadvise(fd, (off_t)from, (off_t)WN_PIECE, POSIX_FADV_DONTNEED);
-	wn_count(&st->stats, drop_calls, 1);
-	wn_count(&st->stats, dropped_bytes, found.cached * wn_page_size());
-	if (read_again(r, fd, piece))
-		spare(&st->drops, f);
-	if (wn_sys->cachestat(fd, from, WN_PIECE, &found) >= 0 && !found.cached)
-		wn_piece_set(&r->gone, piece);
+	}
+	if (wn_load(&p->run) + whole(f, piece) < LONG) {
+		wn_piece_set(&r->kept, piece);
+		return;
+	}
+	wn_letgo(st, f, r, fd, piece);
+	/* What was read before it was clear that it is long: a little at a time. */
+	most = (piece + 1) << WN_PIECE_BITS >= f->size ? LONG >> WN_PIECE_BITS : 2;
+	while (most-- && (r = left_over(st, f, &piece)))
+		wn_letgo(st, f, r, fd, piece);
 }
 
 /*
@@ -269,11 +248,26 @@ static void count(struct wn_state *st, const struct wn_drop_read *d, int fd, uin
 	}
 }
 
+/* A read that belongs to a stream goes on into another piece. */
+static void follow(struct wn_state *st, const struct wn_drop_read *d, int fd, uint64_t piece,
+		   uint64_t end)
+{
+	struct wn_region *r = wn_pieces_make(&st->drops.pieces, d->serial, piece);
+
+	if (!r)
+		return;
+	restart(r, piece);
+	if (wn_piece_set(&r->going, piece))
+		enter(st, d->file, r, fd, piece);
+	wn_store(&wn_piece_at(r, piece)->edge, end);
+}
+
 void wn_drop_end(const struct wn_drop_read *d, int fd, off_t offset, size_t got)
 {
 	uint64_t at = (uint64_t)offset, end = at + got, piece = wn_piece_of(at);
 	struct wn_state *st = wn_awake();
 	struct wn_region *r;
+	bool going;
 
 	if (!st || wn_load(&d->file->serial) != d->serial)
 		return;
@@ -285,11 +279,15 @@ void wn_drop_end(const struct wn_drop_read *d, int fd, off_t offset, size_t got)
 		wn_store(&wn_piece_at(r, piece)->read, (uint32_t)(at % WN_PIECE));
 	wn_store(&wn_piece_at(r, piece)->edge, end);
 	wn_store(&d->file->last, got);
+	going = wn_piece_has(&r->going, piece);
 	while (at < end) {
 		uint64_t n = wn_min(end - at, WN_PIECE - at % WN_PIECE);
 
-		count(st, d, fd, wn_piece_of(at), n);
+		piece = wn_piece_of(at);
+		count(st, d, fd, piece, n);
 		at += n;
+		if (going && at < end)
+			follow(st, d, fd, piece + 1, end);
 	}
 	if (wn_load(&d->file->blind))
 		wn_lead_end(st, d->file, end - got, end);
@@ -299,4 +297,28 @@ void wn_drop_refused(const struct wn_drop_read *d)
 {
 	if (d->file)
 		wn_store(&d->file->unled, 1);
+}
+
+bool wn_drop_streams(void)
+{
+	return wn_drop_wanted() &&
+	       wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) == WN_DROP_STREAM;
+}
+
+void wn_drop_stream(int fd, off_t offset, size_t got)
+{
+	struct wn_drop_read d = { .file = NULL };
+	struct wn_state *st;
+
+	if (!got || fd < 0 || !wn_drop_streams() || wn_wake_up(&st) < 0)
+		return;
+	if (offset < 0) {
+		offset = wn_raw(SYS_lseek, fd, 0, SEEK_CUR);
+		if (offset < (off_t)got)
+			return;
+		offset -= (off_t)got;
+	}
+	arrive(st, &d, fd, (uint64_t)offset, false);
+	if (d.file && !wn_load(&d.file->blind))
+		wn_drop_end(&d, fd, offset, got);
 }

@@ -6,6 +6,9 @@
  * bring every folio in again and again.  Here the read is a plain one, which has
  * readahead, and a piece of a folio's largest size is given up when all of it was read.
  *
+ * With the setting "stream", what any long reader leaves behind is dropped in the same way,
+ * when it has read 64 MiB in sequence, and nothing of that twice.
+ *
  * Promises: only pages are dropped that were not cached before the readers came near, of
  * files that nobody writes to or has mapped, as far as can be known; where it cannot be
  * known the read keeps its flag.  An inode of which a dropped piece is read again by
@@ -50,6 +53,13 @@ bool wn_drop_wanted(void);
 
 /* An uncached read is about to be made: true when it should be made without the flag. */
 bool wn_drop_begin(struct wn_drop_read *d, int fd, off_t offset);
+/*
+ * With WILLNEED_DROP_BEHIND=stream, which wn_drop_streams() tells: an ordinary read has
+ * returned so much, from this offset on; -1: it ended where the descriptor's position is.
+ */
+bool wn_drop_streams(void);
+void wn_drop_stream(int fd, off_t offset, size_t got);
+
 /* The kernel does not know the flag there. */
 void wn_drop_refused(const struct wn_drop_read *d);
 /* It has returned this much. */

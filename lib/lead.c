@@ -45,7 +45,8 @@ void wn_lead_enter(struct wn_pieces *t, struct wn_piece_file *f, struct wn_regio
 		return;
 	from = wn_piece_at(before, piece - 1);
 	wn_store(&to->ahead, (uint32_t)wn_above(wn_load(&from->ahead), WN_PIECE));
-	wn_store(&to->run, (uint32_t)wn_min(wn_load(&from->run) + wn_load(&from->read), MOST));
+	wn_store(&to->run, (uint32_t)wn_min((uint64_t)wn_load(&from->run) + wn_load(&from->read),
+					 (uint64_t)1 << 30));
 }
 
 /* How far readers are led that have read so much in sequence. */
@@ -93,7 +94,7 @@ void wn_lead_end(struct wn_state *st, struct wn_piece_file *f, uint64_t from, ui
 	}
 	p = wn_piece_at(r, piece);
 	led = wn_load(&p->ahead);
-	ahead = reach(f, wn_load(&p->run) + wn_load(&p->read));
+	ahead = reach(f, (uint64_t)wn_load(&p->run) + wn_load(&p->read));
 	from = wn_max(led, to - start);
 	to = to - start + ahead;
 	/* In steps of a quarter of it; each is asked for by one thread. */

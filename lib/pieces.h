@@ -33,6 +33,7 @@ struct wn_piece_file {
 	uint64_t last;			  /* bytes that its last read returned */
 	uint32_t serial;		  /* of this identity; 0: the slot is unused */
 	uint32_t stopped;		  /* enum wn_pieces_fate */
+	uint32_t marked;		  /* its reads are uncached ones */
 	uint32_t blind;			  /* what is cached of it is not known */
 	uint32_t readers;		  /* about so many go through it */
 	uint32_t unled;			  /* the flag is not known here, or parts of pages are read */
@@ -47,12 +48,13 @@ struct wn_region {
 	uint64_t cold;	 /* they were not */
 	uint64_t going;	 /* they are read in sequence */
 	uint64_t done;	 /* all has been read, and what had to be dropped was */
+	uint64_t kept;	 /* they are done, and not dropped because the way is not long yet */
 	uint64_t gone;	 /* all of them was dropped, and not read again by us */
 	struct wn_piece {
 		uint64_t edge; /* where the last read that began here has ended */
 		uint32_t read; /* bytes */
 		uint32_t near; /* reads in a row that began about where others ended */
-		uint32_t run;  /* bytes read in sequence before it, a few MiB at most */
+		uint32_t run;  /* bytes read in sequence before it, 1 GiB at most */
 		uint32_t ahead; /* from its beginning on, what is read ahead; may end behind it */
 	} piece[WN_REGION_PIECES];
 };

@@ -51,9 +51,14 @@ static ssize_t uncached_read(int fd, const struct iovec *iov, int count, off_t o
 static inline ssize_t read_any(int fd, const struct iovec *iov, int count, off_t offset,
 			       int flags)
 {
+	ssize_t got;
+
 	if (wn_unlikely(flags == RWF_DONTCACHE) && wn_front.copy_min)
 		return uncached_read(fd, iov, count, offset);
-	return next_preadv2(fd, iov, count, offset, flags);
+	got = next_preadv2(fd, iov, count, offset, flags);
+	if (wn_unlikely(!flags && got > 0 && wn_front.copy_min && wn_drop_streams()))
+		wn_drop_stream(fd, offset, (size_t)got);
+	return got;
 }
 
 static inline ssize_t write_any(int fd, const struct iovec *iov, int count, off_t offset,

@@ -13,7 +13,7 @@ ring track/ watch/ pieces
 stream walk
 policy cover
 engine find filesystems ride advise uring
-runtime loop faults helper copy watch api request repeat drop lead
+runtime loop faults helper copy watch api request repeat drop letgo lead
 front/
 '
 

@@ -13,6 +13,11 @@
  *	turns	four threads on one descriptor, each takes the next piece
  *	wide	quarters and turns, and how much is cached at most is printed
  *	write	pwritev2 with the flag
+ *	once	ordinary reads, 1 MiB, of the whole file: nothing much is left of it
+ *	warm	the same of a file that is cached
+ *	again	the same three times: the third time all is there
+ *	follow	two ordinary readers, one 10 MiB behind: no byte is read twice
+ *	tail	two ordinary readers of a file that grows: no byte is read twice
  *	others	as somebody who may only read the file
  */
 #include <sys/uio.h>
@@ -239,6 +244,82 @@ static void wide(int fd)
 	printf("turns: %zu MiB, %zu MiB left\n", most_of_all / MIB, cached(fd, 0, 0) / 256);
 }
 
+/* Bytes that this process has had read from a device. */
+static size_t device_bytes(void)
+{
+	char line[128];
+	size_t n = 0;
+	FILE *io = fopen("/proc/self/io", "r");
+
+	MUST(io);
+	while (fgets(line, sizeof(line), io))
+		sscanf(line, "read_bytes: %zu", &n);
+	fclose(io);
+	return n;
+}
+
+static void ordinary(int fd, size_t at)
+{
+	static char buf[MIB];
+
+	MUST(get(fd, buf, MIB, at, 0) == (ssize_t)MIB);
+	MUST(right(buf, at, MIB));
+}
+
+static void once(int fd)
+{
+	for (size_t at = 0; at < size; at += MIB)
+		ordinary(fd, at);
+}
+
+static void again(int fd)
+{
+	size_t before;
+
+	once(fd);
+	MUST(cached(fd, 0, 0) * 4 * KIB <= 16 * MIB);
+	once(fd);
+	before = device_bytes();
+	once(fd);
+	MUST(device_bytes() - before <= MIB);
+}
+
+static void follow(int fd)
+{
+	int other = open(path, O_RDONLY);
+	size_t before = device_bytes();
+
+	for (size_t at = 0; at < size + 10 * MIB; at += MIB) {
+		if (at < size)
+			ordinary(fd, at);
+		if (at >= 10 * MIB)
+			ordinary(other, at - 10 * MIB);
+	}
+	if (device_bytes() - before > size + MIB)
+		die("%zu bytes read from the device, of %zu", device_bytes() - before, size);
+}
+
+static void tail(int fd)
+{
+	int other = open(path, O_RDONLY), out = open(path, O_WRONLY | O_APPEND);
+	size_t before = device_bytes(), end = size;
+	uint64_t word[8192];
+
+	for (size_t at = 0; at < 2 * size; at += MIB) {
+		for (; end < at + 2 * MIB + size / 2; end += sizeof(word)) {
+			for (size_t i = 0; i < 8192; i++)
+				word[i] = word_at(end + 8 * i);
+			MUST(write(out, word, sizeof(word)) == sizeof(word));
+		}
+		ordinary(fd, at);
+		if (at >= 10 * MIB)
+			ordinary(other, at - 10 * MIB);
+	}
+	if (device_bytes() - before > size + MIB)
+		die("%zu bytes read from the device, of %zu", device_bytes() - before, size);
+	MUST(ftruncate(out, (off_t)size) == 0);
+}
+
 static void put(void)
 {
 	int fd = open(path, O_RDWR);
@@ -334,6 +415,20 @@ int main(int argc, char **argv)
 		wide(fd);
 	else if (!strcmp(mode, "write"))
 		put();
+	else if (!strcmp(mode, "once"))
+		once(fd);
+	else if (!strcmp(mode, "warm")) {
+		static char buf[MIB];
+
+		for (size_t at = 0; at < size; at += MIB)
+			MUST(pread(fd, buf, MIB, (off_t)at) == (ssize_t)MIB);
+		once(fd);
+	} else if (!strcmp(mode, "again"))
+		again(fd);
+	else if (!strcmp(mode, "follow"))
+		follow(fd);
+	else if (!strcmp(mode, "tail"))
+		tail(fd);
 	else if (!strcmp(mode, "others"))
 		others(fd);
 	else

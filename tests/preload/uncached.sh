@@ -4,12 +4,14 @@
 
 # shellcheck source=tests/preload/preload.sh
 . "${WN_SRCDIR:?}/tests/preload/preload.sh"
-need_scratch 400
+need_scratch 700
 make_file "$scratch/big" 96
 big=$scratch/big
 compile uncached
 
 cp "$big" "$scratch/changing"
+cp "$big" "$scratch/growing"
+make_file "$scratch/short" 48
 if "$tmp/uncached" stream "$big" >"$tmp/probe.out" 2>&1; then
 	wcmp "flags, offsets, descriptors" "$tmp/uncached" matrix "$big"
 	rm -f "$tmp/stats"
@@ -26,6 +28,32 @@ if "$tmp/uncached" stream "$big" >"$tmp/probe.out" 2>&1; then
 	check "WILLNEED_DROP_BEHIND=off" with WILLNEED_DROP_BEHIND=off \
 		WILLNEED_STATS="$tmp/stats" "$tmp/uncached" stream "$big"
 	same "WILLNEED_DROP_BEHIND=off: nothing is dropped" "$(counter dropped_bytes)" 0
+	rm -f "$tmp/stats"
+	check "WILLNEED_DROP_BEHIND=stream: once" with WILLNEED_DROP_BEHIND=stream \
+		WILLNEED_STATS="$tmp/stats" "$tmp/uncached" once "$big"
+	at_least "WILLNEED_DROP_BEHIND=stream: it is dropped" "$(counter dropped_bytes)" 80000000
+	at_most "WILLNEED_DROP_BEHIND=stream: little is left" "$(resident "$big")" 4096
+	for mode in again follow; do
+		check "WILLNEED_DROP_BEHIND=stream: $mode" \
+			with WILLNEED_DROP_BEHIND=stream "$tmp/uncached" $mode "$big"
+	done
+	check "WILLNEED_DROP_BEHIND=stream: tail" \
+		with WILLNEED_DROP_BEHIND=stream "$tmp/uncached" tail "$scratch/growing"
+	# Short files, and what was cached before.
+	rm -f "$tmp/stats"
+	check "WILLNEED_DROP_BEHIND=stream: a short file" with WILLNEED_DROP_BEHIND=stream \
+		WILLNEED_STATS="$tmp/stats" "$tmp/uncached" once "$scratch/short"
+	same "WILLNEED_DROP_BEHIND=stream: nothing of a short file is dropped" \
+		"$(counter dropped_bytes)" 0
+	rm -f "$tmp/stats"
+	check "WILLNEED_DROP_BEHIND=stream: a file in the page cache" \
+		with WILLNEED_DROP_BEHIND=stream WILLNEED_STATS="$tmp/stats" \
+		"$tmp/uncached" warm "$big"
+	same "WILLNEED_DROP_BEHIND=stream: it stays there" "$(counter dropped_bytes)" 0
+	rm -f "$tmp/stats"
+	check "WILLNEED_DROP_BEHIND=dontcache: ordinary reads" \
+		with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" once "$big"
+	same "WILLNEED_DROP_BEHIND=dontcache: they drop nothing" "$(counter dropped_bytes)" 0
 	# Whose pages they are cannot be known: the kernel drops them, led by the helper.
 	if is_root && have setpriv; then
 		chmod 755 "$scratch" "$tmp"

@@ -228,6 +228,77 @@ TEST(the_kernel_is_overtaken)
 	assert_true(fake.count[FAKE_PREADV2] < 60);
 }
 
+/* An ordinary read, told when it has been made. */
+static void ordinary(uint64_t from, uint64_t to, uint64_t n)
+{
+	for (uint64_t at = from; at < to; at += n) {
+		fake_touch(file, at, wn_min(at + wn_max(n, MIB), SIZE));
+		wn_drop_stream(FD, (off_t)at, n);
+	}
+}
+
+static void reset_for_streams(void)
+{
+	reset();
+	wn_options_set(&wn_rt.options, "drop_behind", "stream");
+}
+
+TEST(a_long_way_is_dropped_from_its_beginning)
+{
+	reset_for_streams();
+	ordinary(0, 64 * MIB, 64 * KIB);
+	assert_int_equal(cached(0, 64 * MIB), 64 * MIB);
+	ordinary(64 * MIB, SIZE, 64 * KIB);
+	/* What the first read brought had been cached before, for all that is known. */
+	assert_int_equal(cached(0, SIZE), PIECE);
+	assert_int_equal(fake.foul, 0);
+}
+
+TEST(reads_of_many_pieces_are_a_way_too)
+{
+	reset_for_streams();
+	ordinary(0, SIZE, 8 * MIB);
+	assert_int_equal(cached(8 * MIB, SIZE), 0);
+}
+
+TEST(a_short_way_stays)
+{
+	reset_for_streams();
+	ordinary(0, 60 * MIB, MIB);
+	ordinary(70 * MIB, 90 * MIB, MIB);
+	assert_int_equal(fake.count[FAKE_FADVISE], 0);
+	/* And a long one, where that was not asked for. */
+	reset();
+	ordinary(0, SIZE, MIB);
+	assert_int_equal(fake.count[FAKE_FADVISE], 0);
+}
+
+TEST(who_returns_ends_it)
+{
+	reset_for_streams();
+	ordinary(0, 40 * MIB, MIB);
+	ordinary(2 * MIB, 4 * MIB, MIB);
+	ordinary(40 * MIB, SIZE, MIB);
+	assert_int_equal(fake.count[FAKE_FADVISE], 0);
+	/* Also when something has been dropped, and for the next reader. */
+	reset_for_streams();
+	ordinary(0, 80 * MIB, MIB);
+	assert_true(cached(0, 80 * MIB) < 60 * MIB);
+	ordinary(0, SIZE, MIB);
+	assert_int_equal(cached(0, SIZE), SIZE);
+	ordinary(0, SIZE, MIB);
+	assert_int_equal(cached(0, SIZE), SIZE);
+}
+
+TEST(a_file_of_somebody_else_is_not_dropped_from)
+{
+	reset_for_streams();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	ordinary(0, SIZE, MIB);
+	assert_int_equal(fake.count[FAKE_FADVISE], 0);
+	assert_int_equal(kit.st->stats.led_bytes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +315,11 @@ int main(void)
 		cmocka_unit_test(reads_of_parts_of_pages_are_not_led),
 		cmocka_unit_test(who_stops_has_not_been_led_far),
 		cmocka_unit_test(the_kernel_is_overtaken),
+		cmocka_unit_test(a_long_way_is_dropped_from_its_beginning),
+		cmocka_unit_test(reads_of_many_pieces_are_a_way_too),
+		cmocka_unit_test(a_short_way_stays),
+		cmocka_unit_test(who_returns_ends_it),
+		cmocka_unit_test(a_file_of_somebody_else_is_not_dropped_from),
 	};
 
 	return RUN(tests);
