@@ -21,6 +21,8 @@
 #define NEAR_READS 16u
 /* Reads of this size leave no folio in parts: the kernel's own way is as good. */
 #define LARGE ((uint64_t)2 << 20)
+/* Its pages are another file's: mincore() sees them, and cachestat() does not. */
+#define OVERLAYFS_MAGIC 0x794c7630u
 /* Streams that the program did not mark are dropped from when they are as long as this. */
 #define LONG ((uint64_t)64 << 20)
 /* And what was read until then is looked for so many pieces back. */
@@ -31,6 +33,7 @@ static struct wn_piece_file *meet(struct wn_state *st, int fd)
 {
 	int flags = wn_sys->fcntl_getfl(fd);
 	struct wn_piece_file *f;
+	struct statfs sf;
 	struct stat file;
 
 	if (flags < 0 || (flags & O_DIRECT) || wn_sys->fstat(fd, &file) < 0 ||
@@ -39,6 +42,9 @@ static struct wn_piece_file *meet(struct wn_state *st, int fd)
 	f = wn_pieces_meet(&st->drops.pieces, fd, &file);
 	if (!f)
 		return NULL;
+	if (!wn_load(&f->elsewhere) && wn_sys->fstatfs(fd, &sf) >= 0 &&
+	    (uint32_t)sf.f_type == OVERLAYFS_MAGIC)
+		wn_store(&f->elsewhere, 1);
 	wn_store(&f->stopped, wn_letgo_refused(&st->drops, f) ? WN_PIECES_REFUSED :
 								     WN_PIECES_DROP);
 	return f;
@@ -74,7 +80,7 @@ static void look(struct wn_state *st, struct wn_piece_file *f, int fd, uint64_t 
 	wn_piece_clear(&r->gone, piece);
 	if (!wn_piece_set(&r->looked, piece))
 		return;
-	if (wn_sys->cachestat(fd, piece << WN_PIECE_BITS, WN_PIECE, &found) < 0)
+	if (!wn_letgo_stat(f, fd, piece, &found))
 		wn_store(&f->blind, 1);
 	else if (!found.cached)
 		wn_piece_set(&r->cold, piece);

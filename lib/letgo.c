@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "letgo.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 #include "base/arch.h"
@@ -48,16 +49,53 @@ bool wn_letgo_check(struct wn_piece_file *f, int fd)
 	return false;
 }
 
+/* The same for a part of a file that is mapped for a moment; nothing is known of dirt. */
+static bool stat_mapped(int fd, uint64_t from, struct wn_cachestat *out)
+{
+	unsigned char there[512];
+	uint64_t part = sizeof(there) * wn_page_size();
+	uint64_t pages = wn_min(WN_PIECE, part) / wn_page_size();
+	long at = wn_sys->map_file(fd, from, pages * wn_page_size());
+	int r;
+
+	if (at < 0 && at >= -4095)
+		return false;
+	r = wn_sys->mincore((uint64_t)at, pages * wn_page_size(), there);
+	wn_sys->unmap((void *)at, pages * wn_page_size());
+	*out = (struct wn_cachestat){ 0 };
+	for (uint64_t i = 0; r >= 0 && i < pages; i++)
+		out->cached += there[i] & 1;
+	return r >= 0;
+}
+
+bool wn_letgo_stat(struct wn_piece_file *f, int fd, uint64_t piece, struct wn_cachestat *out)
+{
+	uint64_t from = piece << WN_PIECE_BITS;
+	int r;
+
+	if (wn_load(&f->elsewhere))
+		return stat_mapped(fd, from, out);
+	r = wn_sys->cachestat(fd, from, WN_PIECE, out);
+	if (r != -ENOSYS)
+		return r >= 0;
+	wn_store(&f->elsewhere, 1);
+	return stat_mapped(fd, from, out);
+}
+
 /* Has somebody read what was dropped?  Looks at the pieces in front of this one. */
-static bool read_again(struct wn_region *r, int fd, uint64_t piece)
+static bool read_again(struct wn_piece_file *f, struct wn_region *r, int fd, uint64_t piece)
 {
 	uint64_t first = piece;
 	struct wn_cachestat found;
 
 	while (first % WN_REGION_PIECES && wn_piece_has(&r->gone, first - 1))
 		first--;
-	return first < piece &&
-	       wn_sys->cachestat(fd, first << WN_PIECE_BITS, (piece - first) << WN_PIECE_BITS,
+	if (first == piece)
+		return false;
+	/* All in one call, where it is one. */
+	if (wn_load(&f->elsewhere))
+		return wn_letgo_stat(f, fd, first, &found) && found.cached;
+	return wn_sys->cachestat(fd, first << WN_PIECE_BITS, (piece - first) << WN_PIECE_BITS,
 				 &found) >= 0 &&
 	       found.cached;
 }
@@ -66,22 +104,19 @@ void wn_letgo(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r,
 	      uint64_t piece)
 {
 	uint64_t from = piece << WN_PIECE_BITS;
-	struct wn_cachestat found;
+	struct wn_cachestat found, left;
 
-	if (!wn_piece_has(&r->cold, piece))
-		return;
-	/*
-	 * Not there, although it has just been read: evicted, or a file system that keeps its
-	 * pages in another file, as overlayfs does, so that nothing is known about them.
-	 */
-	if (wn_sys->cachestat(fd, from, WN_PIECE, &found) < 0 || !found.cached ||
-	    found.dirty || found.writeback)
+	/* Not there, although it has just been read: evicted. */
+	if (!wn_piece_has(&r->cold, piece) || !wn_letgo_stat(f, fd, piece, &found) ||
+	    !found.cached || found.dirty || found.writeback)
 		return;
 	wn_sys->fadvise(fd, (off_t)from, (off_t)WN_PIECE, POSIX_FADV_DONTNEED);
 	wn_count(&st->stats, drop_calls, 1);
-	wn_count(&st->stats, dropped_bytes, found.cached * wn_page_size());
-	if (read_again(r, fd, piece))
+	if (read_again(f, r, fd, piece))
 		wn_letgo_never(&st->drops, f);
-	if (wn_sys->cachestat(fd, from, WN_PIECE, &found) >= 0 && !found.cached)
+	if (!wn_letgo_stat(f, fd, piece, &left))
+		return;
+	wn_count(&st->stats, dropped_bytes, wn_above(found.cached, left.cached) * wn_page_size());
+	if (!left.cached)
 		wn_piece_set(&r->gone, piece);
 }

@@ -35,6 +35,7 @@ struct wn_piece_file {
 	uint32_t stopped;		  /* enum wn_pieces_fate */
 	uint32_t marked;		  /* its reads are uncached ones */
 	uint32_t blind;			  /* what is cached of it is not known */
+	uint32_t elsewhere;		  /* cachestat() knows nothing of its pages */
 	uint32_t readers;		  /* about so many go through it */
 	uint32_t unled;			  /* the flag is not known here, or parts of pages are read */
 	int32_t fd;			  /* that it was last met under */

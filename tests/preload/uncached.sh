@@ -78,7 +78,7 @@ else
 	skip "uncached reads" "$(head -n 1 "$tmp/probe.out")"
 fi
 
-# The pages of an overlay are another file's: nothing is known of them, nothing dropped.
+# The pages of an overlay are another file's, and the flag is not supported.
 layers=$scratch/overlay
 mkdir -p "$layers/low" "$layers/up" "$layers/work" "$layers/all"
 ln "$big" "$layers/low/big"
@@ -89,7 +89,11 @@ if is_root && mount -t overlay -o \
 	chill "$big"
 	dd if="$big" of=/dev/null bs=1M count=8 skip=40 status=none
 	before=$(resident "$big")
-	check "overlay: data" with "$tmp/uncached" threads "$layers/all/big"
+	rm -f "$tmp/stats"
+	check "overlay: data" with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" threads \
+		"$layers/all/big"
+	at_least "overlay: it is dropped" "$(counter dropped_bytes)" 50000000
+	at_most "overlay: little else is left" "$(resident "$big")" $((before + 16 * 512))
 	at_least "overlay: what was cached stays" "$(resident "$big")" "$before"
 	check "overlay: a write" with "$tmp/uncached" write "$layers/all/big"
 else

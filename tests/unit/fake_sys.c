@@ -376,6 +376,14 @@ static int do_sigput(int signal, void *info)
 	return -EAGAIN;
 }
 
+static long do_map_file(int fd, uint64_t offset, size_t length)
+{
+	(void)fd;
+	(void)offset;
+	(void)length;
+	return -ENOSYS;
+}
+
 static int do_mincore(uint64_t addr, uint64_t length, unsigned char *vec)
 {
 	(void)addr;
@@ -419,6 +427,7 @@ const struct wn_sys fake_sys = {
 	.tgkill = do_tgkill,
 	.sigtake = do_sigtake,
 	.sigput = do_sigput,
+	.map_file = do_map_file,
 	.mincore = do_mincore,
 	.geteuid = do_geteuid,
 };
