@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/sys.h"
 #include "faults.h"
+#include "lead.h"
 #include "runtime.h"
 
 #define MS 1000000u
@@ -112,6 +113,10 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 
 	if (a->file >= WN_FILES || !a->length)
 		return;
+	if (a->kind == WN_ACCESS_LEAD) {
+		wn_lead_take(l, a);
+		return;
+	}
 	if (a->kind == WN_ACCESS_FAULT) {
 		wn_faults_take(l, a, l->now);
 		return;

@@ -24,7 +24,7 @@ enum wn_reads_choice { WN_READS_OFF, WN_READS_ON };
 enum wn_watch_choice { WN_WATCH_AUTO, WN_WATCH_PERF, WN_WATCH_OFF };
 enum wn_way_choice { WN_WAY_AUTO, WN_WAY_RIDE, WN_WAY_ADVISE, WN_WAY_ADDRESS };
 enum wn_advice_choice { WN_ADVICE_PASS, WN_ADVICE_DEDUP, WN_ADVICE_COMPLETE };
-enum wn_drop_choice { WN_DROP_OFF, WN_DROP_DONTCACHE };
+enum wn_drop_choice { WN_DROP_OFF, WN_DROP_DONTCACHE, WN_DROP_STREAM };
 
 /* The settings of type TEXT come last in options.def; options.c checks that. */
 enum {

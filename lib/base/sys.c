@@ -194,6 +194,11 @@ static int sys_sigput(int signal, void *info)
 	return (int)wn_raw(SYS_rt_sigqueueinfo, wn_raw(SYS_getpid), signal, info);
 }
 
+static long sys_map_file(int fd, uint64_t offset, size_t length)
+{
+	return wn_raw(SYS_mmap, 0, length, PROT_READ, MAP_SHARED, fd, offset);
+}
+
 static int sys_mincore(uint64_t addr, uint64_t length, unsigned char *vec)
 {
 	return (int)wn_raw(SYS_mincore, addr, length, vec);
@@ -235,6 +240,7 @@ const struct wn_sys wn_sys_linux = {
 	.tgkill = sys_tgkill,
 	.sigtake = sys_sigtake,
 	.sigput = sys_sigput,
+	.map_file = sys_map_file,
 	.mincore = sys_mincore,
 	.geteuid = sys_geteuid,
 };

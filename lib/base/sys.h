@@ -63,6 +63,7 @@ struct wn_sys {
 	int (*tgkill)(int tid, int signal);
 	int (*sigtake)(int signal, void *info, uint64_t timeout_ns); /* a pending one */
 	int (*sigput)(int signal, void *info); /* back to the process, as it was */
+	long (*map_file)(int fd, uint64_t offset, size_t length); /* to look at, not to read */
 	int (*mincore)(uint64_t addr, uint64_t length, unsigned char *vec);
 	uint32_t (*geteuid)(void);
 };

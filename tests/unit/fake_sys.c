@@ -170,6 +170,10 @@ static int do_fadvise(int fd, off_t offset, off_t length, int advice)
 		o->sequential = true;
 		return 0;
 	}
+	if (advice == POSIX_FADV_RANDOM) {
+		o->random = true;
+		return 0;
+	}
 	if (advice == POSIX_FADV_DONTNEED) {
 		fake_evict(o->file1 - 1, (uint64_t)offset, (uint64_t)(offset + length));
 		return (int)note(FAKE_FADVISE, o->file1 - 1, (uint64_t)offset,
@@ -372,6 +376,14 @@ static int do_sigput(int signal, void *info)
 	return -EAGAIN;
 }
 
+static long do_map_file(int fd, uint64_t offset, size_t length)
+{
+	(void)fd;
+	(void)offset;
+	(void)length;
+	return -ENOSYS;
+}
+
 static int do_mincore(uint64_t addr, uint64_t length, unsigned char *vec)
 {
 	(void)addr;
@@ -415,6 +427,7 @@ const struct wn_sys fake_sys = {
 	.tgkill = do_tgkill,
 	.sigtake = do_sigtake,
 	.sigput = do_sigput,
+	.map_file = do_map_file,
 	.mincore = do_mincore,
 	.geteuid = do_geteuid,
 };
