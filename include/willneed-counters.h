@@ -35,3 +35,4 @@ WILLNEED_COUNTER(advice_calls, "times that the program asked for pages itself, b
 WILLNEED_COUNTER(advice_answered, "of these, times that needed no call, since all had been asked for a moment ago")
 WILLNEED_COUNTER(dropped_bytes, "bytes dropped from the page cache behind uncached reads")
 WILLNEED_COUNTER(drop_calls, "system calls made to drop them")
+WILLNEED_COUNTER(watch_looks, "times that the page table was looked at, where perf events are not to be had")

@@ -259,14 +259,29 @@ static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 	return w->steps >= WN_WALK_STEPS && w->passed < YOUNG ? YOUNG_NS : WALK_NS;
 }
 
+static bool watches(struct wn_loop *l)
+{
+	const struct wn_watch_use use = {
+		.options = l->k.options,
+		.stats = &l->st->stats,
+		.track = l->k.track,
+		.sleeping = &l->st->sleeping,
+		.stack_top = wn_waker_stack(),
+	};
+
+	return wn_load(&l->st->watching) && (l->st->watch.armed || !is_copying(l)) &&
+	       wn_watch_tend(&l->st->watch, &use, l->now);
+}
+
 uint64_t wn_faults_round(struct wn_loop *l)
 {
 	struct wn_walks *t = &l->st->walks;
 	uint64_t rest = UINT64_MAX;
 
-	if (wn_load(&l->st->watching) && (l->st->watch.armed || !is_copying(l)) &&
-	    wn_watch_tend(&l->st->watch, l->k.options, &l->st->stats, l->now))
+	if (watches(l))
 		see(l);
+	if (l->st->watch.busy)
+		l->worked = l->now;
 	for (uint32_t i = 0; i < t->used && !wn_load(&wn_rt.stops); i++) {
 		struct wn_walk *w = &t->slot[i];
 		uint32_t serial = wn_load(&l->k.track->files.slot[w->file].serial);

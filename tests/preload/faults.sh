@@ -157,7 +157,7 @@ with WILLNEED_STATS="$tmp/stats" "$work" load --order backward "$big" >"$tmp/run
 same "helpers for a file that is cached" "$(counter helper_starts)" 0
 
 # Any refusal is the end of watching, and of nothing else.
-for call in perf_event_open signalfd4 ioctl; do
+for call in perf_event_open epoll_create1 ioctl; do
 	failed=0
 	for errno in EPERM ENOSYS EACCES EINVAL ENOMEM; do
 		chill "$big"
