@@ -2,6 +2,7 @@
 #include "faults.h"
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/sys.h"
 #include "runtime.h"
 
@@ -28,6 +29,8 @@
 #define SETTLE_NS (5u * MS)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * 1024 * 1024)
+/* Pages up to so far ahead of a walk tell whether its file is cached. */
+#define AHEAD_MAX (64u * 1024 * 1024)
 /* What the kernel is taken to read at a fault as long as the device is not known. */
 #define SOME_WINDOW (128u * 1024)
 
@@ -122,6 +125,29 @@ static uint64_t next_reader(const struct wn_walks *t, const struct wn_walk *w)
 	return at;
 }
 
+/*
+ * Is everything cached where this walk leads?  A few pages of it tell, behind what the
+ * kernel has read by itself.
+ */
+static bool is_cached_ahead(const struct wn_loop *l, const struct wn_walk *w, uint64_t window)
+{
+	uint64_t page = wn_page_size();
+	unsigned char there;
+	struct wn_map m;
+
+	if (wn_load(&l->k.track->files.slot[w->file].hidden) ||
+	    !wn_map_find_offset(l->k.track, w->file, w->pos, &m))
+		return false;
+	for (uint64_t far = wn_max(2 * window, 1024 * 1024); far <= AHEAD_MAX; far *= 4) {
+		uint64_t at = w->down ? wn_above(w->pos, far) : w->pos + far;
+
+		at = m.start + wn_above(wn_round_down(at, page), m.offset);
+		if (wn_sys->mincore(wn_min(at, m.end - page), page, &there) < 0 || !(there & 1))
+			return false;
+	}
+	return true;
+}
+
 static void serve(struct wn_loop *l, int index)
 {
 	struct wn_walk *w = &l->st->walks.slot[index];
@@ -132,8 +158,13 @@ static void serve(struct wn_loop *l, int index)
 	struct wn_order o;
 
 	w->stirred = false;
-	if (wn_mode() != WN_MODE_ON || (!w->down && window >= WIDE_WINDOW))
+	if (wn_mode() != WN_MODE_ON || w->steps < WN_WALK_STEPS ||
+	    (!w->down && window >= WIDE_WINDOW))
 		return;
+	w->cached = !w->asking && is_cached_ahead(l, w, window);
+	if (w->cached)
+		return;
+	wn_policy_refresh(&l->st->policy, l->k.options, l->now, wn_memory_headroom);
 	for (;;) {
 		most = most_ahead(l, w);
 		if (!wn_walk_order(w, f->unit, floor, most, f->size, &o))
@@ -161,7 +192,7 @@ static void serve(struct wn_loop *l, int index)
 /* Does it pay to see where this reader goes between its major faults? */
 static uint32_t wants_progress(const struct wn_walk *w, uint64_t window)
 {
-	if (window >= WIDE_WINDOW && !(w->down && w->steps >= WN_WALK_STEPS / 2))
+	if (w->cached || (window >= WIDE_WINDOW && !(w->down && w->steps >= WN_WALK_STEPS / 2)))
 		return 0;
 	return w->passed < FAR ? 1 : FAR_PERIOD;
 }
@@ -203,7 +234,7 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	else if (was_missing(l, w, a->offset, ns))
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, true);
 	wn_watch_closer(&l->st->watch, a->thread, wants_progress(w, wn_load(&file->kernel_window)));
-	return joined && w->steps >= WN_WALK_STEPS;
+	return joined && w->steps >= WN_WALK_STEPS && !w->cached;
 }
 
 static void see(struct wn_loop *l)

@@ -209,6 +209,11 @@ void wn_released(struct wn_state *st)
 {
 	uint32_t number = wn_add(&st->released, 1) + 1, never = 0;
 
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	/* The helper has no file open, as while it only watches. */
+	if (!wn_load(&st->engine.held))
+		return;
+
 	for (int tries = 0; tries < 40 && wn_load(&st->helper_tid); tries++) {
 		if ((int32_t)(wn_load_acquire(&st->closed) - number) >= 0)
 			return;

@@ -44,6 +44,7 @@ struct wn_walk {
 	bool live;
 	bool asking;	   /* edge means something */
 	bool stirred;	   /* it came on since it was served */
+	bool cached;	   /* when it was served last, nothing ahead of it was missing */
 };
 
 struct wn_walks {

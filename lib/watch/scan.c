@@ -11,9 +11,10 @@
 #define MS 1000000u
 #define LOOK_NS (MS / 4)
 #define REST_MIN_NS (1u * MS)
-#define REST_MAX_NS (8u * MS)
+#define REST_MAX_NS (16u * MS)
 /* After a look so many times as long goes by as it took of the processor. */
 #define SHARE 100
+#define USEFUL_SHARE 10
 /* New patches are looked for so long after the program has read what was not cached. */
 #define COLD_NS (100u * MS)
 /* What the kernel maps at a fault, around it. */
@@ -188,7 +189,9 @@ int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_n
 	s->cold = cold;
 	began = wn_sys->cpu_ns();
 	r = look(s, u, now_ns);
-	s->due_ns = now_ns + wn_max(SHARE * (wn_sys->cpu_ns() - began), LOOK_NS);
+	began = (wn_sys->cpu_ns() - began) * (s->useful ? USEFUL_SHARE : SHARE);
+	s->due_ns = now_ns + wn_max(began, LOOK_NS);
+	s->useful = false;
 	return r;
 }
 
@@ -212,6 +215,11 @@ bool wn_scan_next(struct wn_scan *s, struct wn_fault *out)
 		return true;
 	}
 	return false;
+}
+
+void wn_scan_judge(struct wn_scan *s, bool useful)
+{
+	s->useful |= useful;
 }
 
 uint64_t wn_scan_rest(const struct wn_scan *s)

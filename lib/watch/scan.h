@@ -44,6 +44,7 @@ struct wn_scan {
 	uint64_t looked_ns;
 	uint64_t due_ns;  /* not before this */
 	uint64_t rest_ns;
+	bool useful; /* something that was told, since the last look */
 };
 
 /* 0, or a negative errno: it does not work here. */
@@ -52,6 +53,7 @@ int wn_scan_open(struct wn_scan *s, bool by_scan);
 int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns, bool *busy);
 bool wn_scan_next(struct wn_scan *s, struct wn_fault *out);
 /* How long to sleep if nothing else happens. */
+void wn_scan_judge(struct wn_scan *s, bool useful);
 uint64_t wn_scan_rest(const struct wn_scan *s);
 void wn_scan_close(struct wn_scan *s);
 

@@ -19,7 +19,12 @@
 #define USEFUL 32u
 /* Between two looks whether there are new threads; longer while they come and go. */
 #define LIST_MIN_NS (4u * MS)
-#define LIST_MAX_NS (250u * (uint64_t)MS)
+/*
+ * After taps have been opened so many times as long goes by as that took of the processor:
+ * threads that come and go are not to keep us busy.  Fewer where faults are of use.
+ */
+#define SHARE 100
+#define USEFUL_SHARE 10
 #define PAUSE_MIN_NS (20u * MS)
 #define PAUSE_MAX_NS (1000u * (uint64_t)MS)
 
@@ -88,20 +93,11 @@ static int list_threads(struct wn_taps *p, struct wn_waker *k, int folder)
 	return r;
 }
 
-/*
- * Threads that come and go and are of no use are not to keep us busy: opening a tap takes
- * longer than starting a thread.
- */
-static void pace_lists(struct wn_taps *p)
-{
-	p->list_ns = p->useful ? LIST_MIN_NS : wn_min(2 * p->list_ns, LIST_MAX_NS);
-	p->useful = false;
-}
-
 /* The folder's link count tells how many threads there are: listing them is rarely needed. */
 static int find_threads(struct wn_taps *p, struct wn_waker *k, bool *news)
 {
 	int folder = wn_sys->open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t began;
 	struct stat st;
 	int r;
 
@@ -110,6 +106,7 @@ static int find_threads(struct wn_taps *p, struct wn_waker *k, bool *news)
 	r = wn_sys->fstat(folder, &st);
 	if (r >= 0 && (st.st_nlink != p->threads || wn_load(&k->hung))) {
 		wn_store(&k->hung, 0);
+		began = wn_sys->cpu_ns();
 		for (uint32_t i = 0; i < p->used; i++)
 			p->tap[i].seen = false;
 		r = list_threads(p, k, folder);
@@ -117,24 +114,17 @@ static int find_threads(struct wn_taps *p, struct wn_waker *k, bool *news)
 			if (p->tap[i].thread && !p->tap[i].seen)
 				p->tap[i].ended = true;
 		p->threads = st.st_nlink;
-		pace_lists(p);
+		began = wn_sys->cpu_ns() - began;
+		p->list_ns = wn_max(LIST_MIN_NS, began * (p->useful ? USEFUL_SHARE : SHARE));
+		p->useful = false;
 		*news = true;
 	}
 	wn_sys->close(folder);
 	return r;
 }
 
-int wn_taps_tend(struct wn_taps *p, struct wn_waker *k, uint64_t now_ns, bool *news)
+static void end_pauses(struct wn_taps *p, uint64_t now_ns)
 {
-	int r;
-
-	if (p->listed_ns && now_ns - p->listed_ns < p->list_ns)
-		return 0;
-	p->list_ns = wn_max(p->list_ns, LIST_MIN_NS);
-	p->listed_ns = now_ns;
-	r = find_threads(p, k, news);
-	if (r < 0)
-		return r;
 	for (uint32_t i = 0; i < p->used; i++) {
 		struct wn_tap *t = &p->tap[i];
 
@@ -143,7 +133,16 @@ int wn_taps_tend(struct wn_taps *p, struct wn_waker *k, uint64_t now_ns, bool *n
 		t->paused_until = 0;
 		wn_tap_run(t, true);
 	}
-	return 0;
+}
+
+int wn_taps_tend(struct wn_taps *p, struct wn_waker *k, uint64_t now_ns, bool *news)
+{
+	end_pauses(p, now_ns);
+	if (p->listed_ns && now_ns - p->listed_ns < p->list_ns)
+		return 0;
+	p->list_ns = LIST_MIN_NS;
+	p->listed_ns = now_ns;
+	return find_threads(p, k, news);
 }
 
 bool wn_taps_next(struct wn_taps *p, struct wn_fault *out)

@@ -10,11 +10,17 @@
 
 #define MS 1000000u
 #define STOP 1u
+/*
+ * What happens shortly after an event waits for the next one: faults may come by the
+ * thousand, and each would cost two wake-ups.
+ */
+#define NAP_NS (MS / 2)
 
 static void waker_main(void *arg)
 {
 	struct wn_waker *k = arg;
 	struct epoll_event e[8];
+	uint64_t before = 0, cpu;
 	int n;
 
 	wn_thread_be_ordinary("willneed");
@@ -30,6 +36,10 @@ static void waker_main(void *arg)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		if (wn_load(k->sleeping) && wn_swap32(k->sleeping, 1, 0))
 			wn_sys->futex_wake(k->sleeping, 1);
+		cpu = wn_sys->cpu_ns() / 1000;
+		wn_count(k->stats, helper_cpu_us, cpu - before);
+		before = cpu;
+		wn_sys->futex_wait(&k->stopping, 0, NAP_NS);
 	}
 }
 
@@ -41,7 +51,8 @@ static int add(struct wn_waker *k, int fd, uint32_t what)
 	return wn_sys->epoll_add((int)k->epoll1 - 1, fd, &e);
 }
 
-int wn_waker_start(struct wn_waker *k, uint32_t *sleeping, char *stack_top)
+int wn_waker_start(struct wn_waker *k, uint32_t *sleeping, char *stack_top,
+		   struct willneed_stats *stats)
 {
 	int r;
 
@@ -52,6 +63,8 @@ int wn_waker_start(struct wn_waker *k, uint32_t *sleeping, char *stack_top)
 	if (r < 0)
 		return r;
 	k->sleeping = sleeping;
+	k->stats = stats;
+	k->stopping = 0;
 	k->epoll1 = (uint32_t)r + 1;
 	r = wn_sys->eventfd();
 	if (r >= 0) {
@@ -95,6 +108,8 @@ void wn_waker_stop(struct wn_waker *k)
 
 	if (k->last) {
 		wn_sys->write((int)k->stop1 - 1, &one, sizeof(one));
+		wn_store(&k->stopping, 1);
+		wn_sys->futex_wake(&k->stopping, 1);
 		wait_until_gone(k);
 	}
 	if (k->stop1)

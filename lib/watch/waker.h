@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * waker.h - a second thread, which waits for what a futex cannot wait for.
- * Calls base only.  The helper sleeps on its futex, where the program's threads, which
+ * Calls base and stats.  The helper sleeps on its futex, where the program's threads, which
  * have no descriptor of ours, can reach it.  Events of the kernel come through descriptors.
  * So while some are watched, this thread waits for them, in the helper's own descriptor
  * table, and passes each on to the futex.  Promise: it does nothing else, and has been
@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "stats.h"
+
 struct wn_waker {
 	uint32_t *sleeping; /* the helper's futex: 1 while it sleeps there */
 	uint32_t tid;	    /* zeroed by the kernel */
@@ -21,10 +23,13 @@ struct wn_waker {
 	uint32_t stop1;
 	uint32_t rang;	    /* something happened since the helper last looked */
 	uint32_t hung;	    /* and one of the descriptors will never ring again */
+	uint32_t stopping;
+	struct willneed_stats *stats;
 };
 
 /* 0 or a negative errno, and then nothing is left open. */
-int wn_waker_start(struct wn_waker *k, uint32_t *sleeping, char *stack_top);
+int wn_waker_start(struct wn_waker *k, uint32_t *sleeping, char *stack_top,
+		   struct willneed_stats *stats);
 int wn_waker_add(struct wn_waker *k, int fd);
 void wn_waker_stop(struct wn_waker *k);
 

@@ -8,12 +8,13 @@
 
 #define MS 1000000u
 #define REST_MIN_NS (2u * MS)
-#define REST_MAX_NS (500u * (uint64_t)MS)
+/* Threads that are new are seen when the helper wakes up. */
+#define REST_MAX_NS (32u * (uint64_t)MS)
 
 static int arm(struct wn_watch *w, const struct wn_watch_use *u)
 {
 	if (w->sense == WN_WATCH_PERF)
-		return wn_waker_start(&w->waker, u->sleeping, u->stack_top);
+		return wn_waker_start(&w->waker, u->sleeping, u->stack_top, u->stats);
 	return wn_scan_open(&w->scan, w->sense == WN_WATCH_SCAN);
 }
 
@@ -76,6 +77,8 @@ void wn_watch_judge(struct wn_watch *w, uint32_t tap, bool useful, uint64_t now_
 		w->rest_ns = REST_MIN_NS;
 	if (w->sense == WN_WATCH_PERF)
 		wn_taps_judge(&w->taps, tap, useful, now_ns);
+	else
+		wn_scan_judge(&w->scan, useful);
 }
 
 void wn_watch_closer(struct wn_watch *w, uint32_t thread, uint32_t period)
