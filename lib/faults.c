@@ -281,7 +281,7 @@ static bool is_copying(const struct wn_loop *l)
 /* When to look where this reader is, if no major fault of it wakes us. */
 static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 {
-	if (!w->steps)
+	if (!w->steps || w->cached)
 		return UINT64_MAX;
 	/* Its reader may only have lost the processor: upward nothing else would show it. */
 	if (l->now - w->used_ns > WALK_QUIET_NS)
@@ -328,7 +328,7 @@ uint64_t wn_faults_round(struct wn_loop *l)
 			serve(l, (int)i);
 		rest = wn_min(rest, look_again(l, w));
 	}
-	return rest;
+	return wn_max(rest, wn_watch_soonest(&l->st->watch, l->now));
 }
 
 void wn_faults_end(struct wn_loop *l)

@@ -12,8 +12,14 @@
 #define LOOK_NS (MS / 4)
 #define REST_MIN_NS (1u * MS)
 #define REST_MAX_NS (16u * MS)
-/* After a look so many times as long goes by as it took of the processor. */
-#define SHARE 100
+/*
+ * What looking takes of the processor, beyond a little that is free, is a part of the time
+ * that goes by; a larger one where it is of use.
+ */
+#define FREE_NS (1u * MS)
+/* What it takes to be woken for a look, about; that cannot be measured from here. */
+#define WAKE_NS (MS / 50)
+#define SHARE 200
 #define USEFUL_SHARE 10
 /* New patches are looked for so long after the program has read what was not cached. */
 #define COLD_NS (100u * MS)
@@ -161,6 +167,8 @@ static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns
 	wn_count(u->stats, watch_looks, 1);
 	if (now_ns - s->cold_ns < COLD_NS)
 		r = s->pages.by_scan ? look_between(s, u, now_ns) : take_samples(s, u, now_ns);
+	/* As long as it is free, often: a reader that begins is to be noticed soon. */
+	grown |= s->cold_ns == now_ns && s->debt_ns < FREE_NS;
 	s->rest_ns = grown ? REST_MIN_NS : wn_min(2 * s->rest_ns, REST_MAX_NS);
 	return r;
 }
@@ -168,11 +176,13 @@ static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns
 int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns, bool *busy)
 {
 	struct wn_process_reads p;
+	uint64_t share = s->useful ? USEFUL_SHARE : SHARE;
 	uint64_t cold, began;
 	int r;
 
 	if (now_ns < s->due_ns)
 		return 0;
+	s->debt_ns = wn_above(s->debt_ns, (now_ns - s->looked_ns) / share);
 	s->due_ns = now_ns + LOOK_NS;
 	s->looked_ns = now_ns;
 	wn_sys->process_reads(&p);
@@ -189,8 +199,8 @@ int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_n
 	s->cold = cold;
 	began = wn_sys->cpu_ns();
 	r = look(s, u, now_ns);
-	began = (wn_sys->cpu_ns() - began) * (s->useful ? USEFUL_SHARE : SHARE);
-	s->due_ns = now_ns + wn_max(began, LOOK_NS);
+	s->debt_ns += wn_sys->cpu_ns() - began + WAKE_NS;
+	s->due_ns = now_ns + wn_max(wn_above(s->debt_ns, FREE_NS) * share, LOOK_NS);
 	s->useful = false;
 	return r;
 }
@@ -220,9 +230,4 @@ bool wn_scan_next(struct wn_scan *s, struct wn_fault *out)
 void wn_scan_judge(struct wn_scan *s, bool useful)
 {
 	s->useful |= useful;
-}
-
-uint64_t wn_scan_rest(const struct wn_scan *s)
-{
-	return s->rest_ns;
 }

@@ -4,7 +4,8 @@
  * Calls base, track, pages and watch.h.  What readers have touched has entries in the page
  * table, so where a region of these grows at one end, a reader comes on there: for each
  * neighbourhood that was added a fault is told.  Promises: nothing is looked at while the
- * process takes no page faults, and looking takes about a hundredth of a processor at most.
+ * process takes no page faults, and looking takes half a hundredth of a processor at most
+ * where it is of no use.
  */
 #ifndef WN_SCAN_H
 #define WN_SCAN_H
@@ -43,7 +44,8 @@ struct wn_scan {
 	uint64_t cold_ns; /* when that was more than before */
 	uint64_t looked_ns;
 	uint64_t due_ns;  /* not before this */
-	uint64_t rest_ns;
+	uint64_t debt_ns; /* what looking has cost lately, in processor time */
+	uint64_t rest_ns; /* how long to sleep if nothing else happens */
 	bool useful; /* something that was told, since the last look */
 };
 
@@ -52,9 +54,8 @@ int wn_scan_open(struct wn_scan *s, bool by_scan);
 /* Looks, if it is time; *busy: the program reads what is not cached. */
 int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns, bool *busy);
 bool wn_scan_next(struct wn_scan *s, struct wn_fault *out);
-/* How long to sleep if nothing else happens. */
+/* Was the last fault worth telling? */
 void wn_scan_judge(struct wn_scan *s, bool useful);
-uint64_t wn_scan_rest(const struct wn_scan *s);
 void wn_scan_close(struct wn_scan *s);
 
 /* patch.c: regions that grow. */

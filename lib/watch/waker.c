@@ -15,6 +15,8 @@
  * thousand, and each would cost two wake-ups.
  */
 #define NAP_NS (MS / 2)
+#define LONG_NAP_NS (4u * MS)
+#define USELESS 24u
 
 static void waker_main(void *arg)
 {
@@ -39,7 +41,8 @@ static void waker_main(void *arg)
 		cpu = wn_sys->cpu_ns() / 1000;
 		wn_count(k->stats, helper_cpu_us, cpu - before);
 		before = cpu;
-		wn_sys->futex_wait(&k->stopping, 0, NAP_NS);
+		wn_sys->futex_wait(&k->stopping, 0,
+				   wn_load(&k->useless) < USELESS ? NAP_NS : LONG_NAP_NS);
 	}
 }
 
@@ -121,5 +124,6 @@ void wn_waker_stop(struct wn_waker *k)
 	k->stop1 = 0;
 	k->epoll1 = 0;
 	k->hung = 0;
+	k->useless = 0;
 	k->rang = 0;
 }

@@ -24,6 +24,7 @@ struct wn_waker {
 	uint32_t rang;	    /* something happened since the helper last looked */
 	uint32_t hung;	    /* and one of the descriptors will never ring again */
 	uint32_t stopping;
+	uint32_t useless;   /* events in a row: after some of them it is slow to ring again */
 	struct willneed_stats *stats;
 };
 

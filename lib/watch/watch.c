@@ -75,6 +75,7 @@ void wn_watch_judge(struct wn_watch *w, uint32_t tap, bool useful, uint64_t now_
 {
 	if (useful)
 		w->rest_ns = REST_MIN_NS;
+	wn_store(&w->waker.useless, useful ? 0 : w->waker.useless + 1);
 	if (w->sense == WN_WATCH_PERF)
 		wn_taps_judge(&w->taps, tap, useful, now_ns);
 	else
@@ -87,6 +88,11 @@ void wn_watch_closer(struct wn_watch *w, uint32_t thread, uint32_t period)
 		wn_taps_closer(&w->taps, thread, period);
 }
 
+uint64_t wn_watch_soonest(const struct wn_watch *w, uint64_t now_ns)
+{
+	return w->armed ? wn_above(w->scan.due_ns, now_ns) : 0;
+}
+
 uint64_t wn_watch_rest(const struct wn_watch *w, uint64_t ns)
 {
 	uint64_t due;
@@ -94,7 +100,8 @@ uint64_t wn_watch_rest(const struct wn_watch *w, uint64_t ns)
 	if (!w->armed)
 		return ns;
 	if (w->sense != WN_WATCH_PERF)
-		return wn_min(ns, wn_scan_rest(&w->scan));
+		return wn_min(ns, wn_max(w->scan.rest_ns,
+					 wn_above(w->scan.due_ns, wn_sys->now_ns())));
 	ns = wn_min(ns, wn_max(w->rest_ns, REST_MIN_NS));
 	due = wn_taps_due(&w->taps);
 	if (due != UINT64_MAX)

@@ -63,6 +63,9 @@ void wn_watch_judge(struct wn_watch *w, uint32_t tap, bool useful, uint64_t now_
 /* Of the minor faults of this thread one in so many is of interest; 0: none. */
 void wn_watch_closer(struct wn_watch *w, uint32_t thread, uint32_t period);
 
+/* Before so many nanoseconds are over there will be no fault to be seen. */
+uint64_t wn_watch_soonest(const struct wn_watch *w, uint64_t now_ns);
+
 /* The helper is about to sleep for ns: for how long it may. */
 uint64_t wn_watch_rest(const struct wn_watch *w, uint64_t ns);
 /* And once it has said so: is there anything to see? */
