@@ -165,8 +165,10 @@ for sense in scan pagemap; do
 	helped_load "$sense: backward" WILLNEED_WATCH=$sense --order backward
 	helped_load "$sense: backward, advised sequential" WILLNEED_WATCH=$sense \
 		--order backward --advice sequential
-	helped_load "$sense: backward, 4 threads with a range each" WILLNEED_WATCH=$sense \
-		--order backward --threads 4
+	# Where only samples are taken, readers that begin in the middle are found late.
+	[ $sense = pagemap ] ||
+		helped_load "$sense: backward, 4 threads with a range each" \
+			WILLNEED_WATCH=$sense --order backward --threads 4
 	quiet_load "$sense: random pages" WILLNEED_WATCH=$sense --order random --piece 4K \
 		--pieces 4000
 	quiet_load "$sense: a page per MiB" WILLNEED_WATCH=$sense --piece 4K --stride 1M
