@@ -58,6 +58,7 @@ struct wn_lane {
 };
 
 struct wn_engine {
+	uint32_t held; /* files that are open, or are being opened */
 	struct wn_engine_file file[WN_FILES];
 	struct wn_lane lane[WN_LANES];
 	struct wn_uring uring;

@@ -2,6 +2,7 @@
 #include "faults.h"
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/sys.h"
 #include "runtime.h"
 
@@ -33,6 +34,8 @@
 #define STRETCH_NS (50u * MS)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * 1024 * 1024)
+/* Pages up to so far ahead of a walk tell whether its file is cached. */
+#define AHEAD_MAX (64u * 1024 * 1024)
 /* What the kernel is taken to read at a fault as long as the device is not known. */
 #define SOME_WINDOW (128u * 1024)
 
@@ -197,6 +200,29 @@ static void pace(struct wn_loop *l, int index, struct wn_walk *w)
 	w->lead = wn_max(s.lead, 2 * unit);
 }
 
+/*
+ * Is everything cached where this walk leads?  A few pages of it tell, behind what the
+ * kernel has read by itself.
+ */
+static bool is_cached_ahead(const struct wn_loop *l, const struct wn_walk *w, uint64_t window)
+{
+	uint64_t page = wn_page_size();
+	unsigned char there;
+	struct wn_map m;
+
+	if (wn_load(&l->k.track->files.slot[w->file].hidden) ||
+	    !wn_map_find_offset(l->k.track, w->file, w->pos, &m))
+		return false;
+	for (uint64_t far = wn_max(2 * window, 1024 * 1024); far <= AHEAD_MAX; far *= 4) {
+		uint64_t at = w->down ? wn_above(w->pos, far) : w->pos + far;
+
+		at = m.start + wn_above(wn_round_down(at, page), m.offset);
+		if (wn_sys->mincore(wn_min(at, m.end - page), page, &there) < 0 || !(there & 1))
+			return false;
+	}
+	return true;
+}
+
 static void serve(struct wn_loop *l, int index)
 {
 	struct wn_walk *w = &l->st->walks.slot[index];
@@ -207,8 +233,13 @@ static void serve(struct wn_loop *l, int index)
 	struct wn_order o;
 
 	w->stirred = false;
-	if (wn_mode() != WN_MODE_ON || (!w->down && (window >= WIDE_WINDOW || w->huge)))
+	if (wn_mode() != WN_MODE_ON || w->steps < WN_WALK_STEPS ||
+	    (!w->down && (window >= WIDE_WINDOW || w->huge)))
 		return;
+	w->cached = !w->asking && !w->read && is_cached_ahead(l, w, window);
+	if (w->cached)
+		return;
+	wn_policy_refresh(&l->st->policy, l->k.options, l->now, wn_memory_headroom);
 	gauge(w, l->now);
 	if (!w->down)
 		pace(l, index, w);
@@ -238,7 +269,7 @@ static void serve(struct wn_loop *l, int index)
 /* Does it pay to see where this reader goes between its major faults? */
 static uint32_t wants_progress(const struct wn_walk *w, uint64_t window)
 {
-	if (window >= WIDE_WINDOW && !(w->down && w->steps >= WN_WALK_STEPS / 2))
+	if (w->cached || (window >= WIDE_WINDOW && !(w->down && w->steps >= WN_WALK_STEPS / 2)))
 		return 0;
 	return w->passed < FAR || w->stride > FAR_STEP ? 1 : FAR_PERIOD;
 }
@@ -308,7 +339,7 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	else if (was_missing(l, w, a->offset, ns))
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, true);
 	wn_watch_closer(&l->st->watch, a->thread, wants_progress(w, wn_load(&file->kernel_window)));
-	return joined && w->steps >= WN_WALK_STEPS;
+	return joined && w->steps >= WN_WALK_STEPS && !w->cached;
 }
 
 void wn_faults_read(struct wn_loop *l, const struct wn_access *a)
@@ -372,7 +403,7 @@ static bool is_copying(const struct wn_loop *l)
 static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 {
 	/* Reads wake us themselves. */
-	if (!w->steps || w->read)
+	if (!w->steps || w->read || w->cached)
 		return UINT64_MAX;
 	/* Its reader may only have lost the processor: upward nothing else would show it. */
 	if (l->now - w->used_ns > WALK_QUIET_NS)
@@ -381,14 +412,29 @@ static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 	return w->steps >= WN_WALK_STEPS && w->passed < YOUNG ? YOUNG_NS : WALK_NS;
 }
 
+static bool watches(struct wn_loop *l)
+{
+	const struct wn_watch_use use = {
+		.options = l->k.options,
+		.stats = &l->st->stats,
+		.track = l->k.track,
+		.sleeping = &l->st->sleeping,
+		.stack_top = wn_waker_stack(),
+	};
+
+	return wn_load(&l->st->watching) && (l->st->watch.armed || !is_copying(l)) &&
+	       wn_watch_tend(&l->st->watch, &use, l->now);
+}
+
 uint64_t wn_faults_round(struct wn_loop *l)
 {
 	struct wn_walks *t = &l->st->walks;
 	uint64_t rest = UINT64_MAX;
 
-	if (wn_load(&l->st->watching) && (l->st->watch.armed || !is_copying(l)) &&
-	    wn_watch_tend(&l->st->watch, l->k.options, &l->st->stats, l->now))
+	if (watches(l))
 		see(l);
+	if (l->st->watch.busy)
+		l->worked = l->now;
 	for (uint32_t i = 0; i < t->used && !wn_load(&wn_rt.stops); i++) {
 		struct wn_walk *w = &t->slot[i];
 		uint32_t serial = wn_load(&l->k.track->files.slot[w->file].serial);
@@ -405,7 +451,7 @@ uint64_t wn_faults_round(struct wn_loop *l)
 			serve(l, (int)i);
 		rest = wn_min(rest, look_again(l, w));
 	}
-	return rest;
+	return wn_max(rest, wn_watch_soonest(&l->st->watch, l->now));
 }
 
 void wn_faults_end(struct wn_loop *l)

@@ -51,6 +51,7 @@ struct wn_walk {
 	bool live;
 	bool asking;	   /* edge means something */
 	bool stirred;	   /* it came on since it was served */
+	bool cached;	   /* when it was served last, nothing ahead of it was missing */
 	bool huge;	   /* its faults are a huge page apart, and its folios should stay huge */
 	/* Of reads through a descriptor only. */
 	bool read;
