@@ -238,7 +238,7 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	struct wn_gaps g = { .minor = MINOR_GAP };
 	bool exact = a->flags & WN_ACCESS_EXACT;
 	struct wn_walk *w;
-	bool joined;
+	bool joined, led;
 	int i;
 
 	wn_count(&l->st->stats, watched_faults, 1);
@@ -253,12 +253,14 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	/* There it reads one page: only pages in a row prove anything. */
 	if (exact)
 		g = (struct wn_gaps){ .major = wn_page_size(), .minor = NEIGHBOURHOOD };
-	if (!exact && take_stride(l, a, g.major, serial)) {
+	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, retired, l);
+	/* A walk that is led shows in few faults, far from each other: it comes first. */
+	led = joined && l->st->walks.slot[i].steps >= WN_WALK_STEPS;
+	if (!led && !exact && take_stride(l, a, g.major, serial)) {
 		/* What has been asked for shows in minor faults only. */
 		wn_watch_closer(&l->st->watch, a->thread, 1);
 		return true;
 	}
-	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, retired, l);
 	if (i < 0)
 		return false;
 	w = &l->st->walks.slot[i];
