@@ -233,8 +233,11 @@ static void serve(struct wn_loop *l, int index)
 	struct wn_order o;
 
 	w->stirred = false;
+	/* Where the program asked for no readahead, the kernel is nowhere ahead of it. */
+	if (w->doubted)
+		floor = wn_page_size();
 	if (wn_mode() != WN_MODE_ON || w->steps < WN_WALK_STEPS ||
-	    (!w->down && (window >= WIDE_WINDOW || w->huge)))
+	    (!w->down && (w->huge || (window >= WIDE_WINDOW && !w->doubted))))
 		return;
 	w->cached = !w->asking && !w->read && is_cached_ahead(l, w, window);
 	if (w->cached)
@@ -269,7 +272,8 @@ static void serve(struct wn_loop *l, int index)
 /* Does it pay to see where this reader goes between its major faults? */
 static uint32_t wants_progress(const struct wn_walk *w, uint64_t window)
 {
-	if (w->cached || (window >= WIDE_WINDOW && !(w->down && w->steps >= WN_WALK_STEPS / 2)))
+	if (w->cached || (window >= WIDE_WINDOW && !w->doubted &&
+			  !(w->down && w->steps >= WN_WALK_STEPS / 2)))
 		return 0;
 	return w->passed < FAR || w->stride > FAR_STEP ? 1 : FAR_PERIOD;
 }
@@ -313,24 +317,31 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	struct wn_file *file = &l->k.track->files.slot[a->file];
 	uint32_t serial = wn_load(&file->serial);
 	struct wn_gaps g = { .minor = MINOR_GAP };
+	bool exact = a->flags & WN_ACCESS_EXACT;
 	struct wn_walk *w;
-	bool joined;
+	bool joined, led;
 	int i;
 
 	wn_count(&l->st->stats, watched_faults, 1);
-	if ((a->flags & WN_ACCESS_EXACT) || !wn_engine_prepare(&l->k, a->file, a->thread))
+	if ((exact && wn_load(&l->k.options->value[WN_OPT_RANDOM]) == WN_RANDOM_OBEY) ||
+	    !wn_engine_prepare(&l->k, a->file, a->thread))
 		return false;
 	/* Half of its window on each side of a fault, to the end of a neighbourhood. */
 	g.major = wn_max(wn_load(&file->kernel_window), SOME_WINDOW) / 2 + NEIGHBOURHOOD;
 	/* Or two huge pages, of which one is mapped. */
 	if (a->flags & WN_ACCESS_HUGE)
 		g.major = g.minor = 2 * huge_page();
-	if (take_stride(l, a, g.major, serial)) {
+	/* There it reads one page: only pages in a row prove anything. */
+	if (exact)
+		g = (struct wn_gaps){ .major = wn_page_size(), .minor = NEIGHBOURHOOD };
+	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, retired, l);
+	/* A walk that is led shows in few faults, far from each other: it comes first. */
+	led = joined && l->st->walks.slot[i].steps >= WN_WALK_STEPS;
+	if (!led && !exact && take_stride(l, a, g.major, serial)) {
 		/* What has been asked for shows in minor faults only. */
 		wn_watch_closer(&l->st->watch, a->thread, 1);
 		return true;
 	}
-	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, retired, l);
 	if (i < 0)
 		return false;
 	w = &l->st->walks.slot[i];

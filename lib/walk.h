@@ -26,6 +26,8 @@ enum {
 	 * the one before it counts twice, since random pages do that hardly ever.
 	 */
 	WN_WALK_STEPS = 4,
+	/* The same where the program has said that it reads at random: dozens of pages. */
+	WN_WALK_PROOF = 96,
 };
 
 struct wn_walk {
@@ -52,6 +54,7 @@ struct wn_walk {
 	bool asking;	   /* edge means something */
 	bool stirred;	   /* it came on since it was served */
 	bool cached;	   /* when it was served last, nothing ahead of it was missing */
+	bool doubted;	   /* it is to prove itself: it should not be one */
 	bool huge;	   /* its faults are a huge page apart, and its folios should stay huge */
 	/* Of reads through a descriptor only. */
 	bool read;

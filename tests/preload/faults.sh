@@ -86,6 +86,14 @@ else
 	helped_load "backward, by advice" WILLNEED_WAY=advise --order backward
 	helped_load "backward, by address" WILLNEED_WAY=address --order backward
 
+	helped_load "backward, advised random, proven" WILLNEED_RANDOM=prove --order backward \
+		--advice random
+	load "random pages, advised random" WILLNEED_RANDOM=prove --order random --piece 4K \
+		--pieces 4000 --advice random
+	want "bytes asked for ahead" "$(counter walk_bytes)" == 0
+	want "bytes read" "$(value read_bytes)" "<=" "$bare_read"
+	verdict "$name"
+
 	# Records: a page of every MiB, and 64 KiB of every 512 KiB, which is an eighth.  At a
 	# fault the kernel reads 128 KiB.
 	load "a page per MiB" "" --piece 4K --stride 1M
