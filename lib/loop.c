@@ -6,6 +6,7 @@
 #include "faults.h"
 #include "lead.h"
 #include "runtime.h"
+#include "serve.h"
 
 #define MS 1000000u
 /* How often the helper looks around while streams are active. */
@@ -36,7 +37,7 @@ static struct wn_bounds bounds_of(const struct wn_loop *l, const struct wn_engin
 	struct wn_bounds b = { .file_size = f->size };
 
 	wn_streams_share(&l->st->streams, &b);
-	wn_faults_share(&l->st->walks, &b);
+	wn_serve_share(&l->st->walks, &b);
 	b.unit = wn_policy_unit(&l->st->policy, f->unit, b.streams);
 	return b;
 }
@@ -122,7 +123,7 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 		return;
 	}
 	if (a->kind == WN_ACCESS_READ) {
-		wn_faults_read(l, a);
+		wn_serve_read(l, a);
 		return;
 	}
 	l->thread = a->thread;

@@ -13,7 +13,7 @@ ring track/ watch/ pieces
 stream walk walk_read stride
 policy cover
 engine find filesystems ride seed advise uring
-runtime loop faults helper copy watch api request repeat drop letgo lead exact reads
+runtime loop serve faults helper copy watch api request repeat drop letgo lead exact reads
 front/
 '
 
