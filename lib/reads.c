@@ -51,10 +51,11 @@ static bool is_random(int fd)
 
 void wn_reads_advised(int fd, int advice)
 {
-	uint64_t bit = (uint64_t)1 << fd % 64;
+	uint64_t bit;
 
 	if (fd < 0 || fd >= WN_READ_FDS)
 		return;
+	bit = (uint64_t)1 << fd % 64;
 	if (advice == POSIX_FADV_RANDOM)
 		__atomic_fetch_or(&random_fds[fd / 64], bit, __ATOMIC_RELAXED);
 	else if (is_random(fd) &&
@@ -234,6 +235,16 @@ static uint64_t learn_chunk(struct look *l)
 	return wn_round_down(after - before, wn_page_size());
 }
 
+static void leave_to_helper(struct look *l, uint64_t from)
+{
+	uint16_t slot = wn_request_hold(l->st, &l->stat, l->fd);
+
+	/* Another one, if another thread has just closed the file. */
+	if (slot != WN_NO_FILE &&
+	    (slot != l->id.file || !wn_request(l->st, slot, from, l->to)))
+		wn_track_drop(wn_rt.track, &l->st->lock, slot);
+}
+
 /*
  * A cold read of more than the kernel asks the device for at a time: it would be cut in
  * pieces by windows that begin wherever the last ones ended.  Its own thread asks for all
@@ -262,9 +273,8 @@ static void ask_exactly(struct look *l)
 	}
 	wn_count(&l->st->stats, asked_bytes, to - l->from);
 	wn_count(&l->st->stats, inline_bytes, to - l->from);
-	if (to < l->to && wn_request_hold(l->st, &l->stat, l->fd) == l->id.file &&
-	    !wn_request(l->st, l->id.file, to, l->to))
-		wn_track_drop(wn_rt.track, &l->st->lock, l->id.file);
+	if (to < l->to)
+		leave_to_helper(l, to);
 }
 
 /* Cold for certain, when it is not known yet whether the thread has read anything cold? */
@@ -357,7 +367,7 @@ void wn_reads_closing(struct wn_reader *me, int fd)
 	struct wn_state *st = wn_awake();
 	uint16_t *by, slot;
 
-	if (g->fd1 == fd + 1)
+	if (g->fd1 == (unsigned)fd + 1)
 		*g = (struct wn_grant){ 0 };
 	wn_reads_advised(fd, POSIX_FADV_NORMAL);
 	if (!st || fd < 0)
