@@ -168,11 +168,25 @@ static bool order_up(const struct wn_walk *w, uint64_t unit, uint64_t floor, uin
 	return true;
 }
 
+/*
+ * How far it may be expected to go on: as far as it has come, but not past the usual length
+ * before it has gone past that.  Before a fault is seen the kernel has read `floor`; reads
+ * are seen before that.
+ */
+static uint64_t outlook(const struct wn_walk *w, uint64_t floor)
+{
+	if (!w->read)
+		return wn_max(w->passed, floor);
+	if (!w->habit)
+		return w->passed;
+	return wn_min(w->passed, w->passed < w->habit ? w->habit - w->passed :
+							w->passed - w->habit);
+}
+
 bool wn_walk_order(const struct wn_walk *w, uint64_t unit, uint64_t floor, uint64_t most,
 		   uint64_t file_size, struct wn_order *o)
 {
-	/* Before a fault is seen, the kernel has read that much; reads are seen before that. */
-	uint64_t may = wn_min(w->read ? w->passed : wn_max(w->passed, floor), most);
+	uint64_t may = wn_min(outlook(w, floor), most);
 
 	if (!w->live || w->steps < WN_WALK_STEPS)
 		return false;

@@ -52,6 +52,7 @@ struct wn_walk {
 	uint64_t low;	   /* it has come to all parts of these */
 	uint64_t high;
 	uint64_t taken;	   /* bytes that were read there */
+	uint64_t habit;	   /* how long a walk in this file was before; 0: not known */
 	uint32_t crowd;	   /* how often, lately, large pieces came from yet another thread */
 };
 

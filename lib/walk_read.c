@@ -102,6 +102,24 @@ static void settle(struct wn_walk *w)
 	w->stirred = true;
 }
 
+/*
+ * The thread has gone elsewhere: as long as the way that it left will most likely be the
+ * next one, and nothing behind that need be asked for.
+ */
+static uint64_t habit_of(const struct wn_walks *t, const struct wn_access *a, uint32_t serial)
+{
+	const struct wn_walk *left = NULL;
+
+	for (uint32_t i = 0; i < t->used; i++) {
+		const struct wn_walk *w = &t->slot[i];
+
+		if (is_of(w, a, serial) && w->thread == a->thread &&
+		    w->steps >= WN_WALK_STEPS && (!left || w->used_ns > left->used_ns))
+			left = w;
+	}
+	return left ? left->passed : 0;
+}
+
 /* Threads that share a way may have begun it as two. */
 static void absorb(struct wn_walks *t, struct wn_walk *w, const struct wn_access *a,
 		   void (*retired)(void *ctx, int index), void *ctx)
@@ -126,6 +144,8 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 	struct wn_walk *w = find(t, a, serial);
 
 	if (!w) {
+		uint64_t habit = habit_of(t, a, serial);
+
 		w = &t->slot[wn_walk_room(t, retired, ctx)];
 		*w = (struct wn_walk){
 			.serial = serial,
@@ -133,6 +153,7 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 			.live = true,
 			.read = true,
 			.thread = a->thread,
+			.habit = habit,
 			.low = a->flags & WN_ACCESS_DOWN ? a->offset + a->length : a->offset,
 		};
 		w->high = w->low;

@@ -10,6 +10,7 @@
 enum {
 	KEY_JSON = 0x100, KEY_ONLY, KEY_READ_AHEAD, KEY_SIZE, KEY_RUNS, KEY_DIR,
 	KEY_QUICK, KEY_KEEP, KEY_VERIFY, KEY_FILE, KEY_LIST, KEY_IGNORE_OUTPUT,
+	KEY_LOOP, KEY_MAX_SECTORS, KEY_THROTTLE, KEY_MEMORY,
 };
 
 static const struct argp_option bench_options[] = {
@@ -18,6 +19,14 @@ static const struct argp_option bench_options[] = {
 	{ "list", KEY_LIST, NULL, 0, "List the cases", 0 },
 	{ "read-ahead-kb", KEY_READ_AHEAD, "N[,N...]", 0,
 	  "Measure at these read-ahead sizes of the device; needs root", 0 },
+	{ "loop", KEY_LOOP, "FS", 0,
+	  "On a loop device with this file system: ext4, xfs or btrfs; needs root", 0 },
+	{ "max-sectors-kb", KEY_MAX_SECTORS, "N", 0,
+	  "With this limit of the device for one request; needs root", 0 },
+	{ "throttle", KEY_THROTTLE, "READS[:BYTES]", 0,
+	  "On a device of so many reads and bytes a second (0: any); needs root", 0 },
+	{ "memory", KEY_MEMORY, "BYTES|N%", 0,
+	  "In so much memory (%: of the file's size); needs root", 0 },
 	{ "size", KEY_SIZE, "BYTES", 0, "Size of the file (default: up to 4G)", 0 },
 	{ "runs", KEY_RUNS, "N", 0, "Runs of each (default 5; 3 with --quick)", 0 },
 	{ "dir", KEY_DIR, "DIR", 0,
@@ -64,6 +73,41 @@ static unsigned parse_runs(const char *text)
 	return (unsigned)runs;
 }
 
+static long parse_kb(const char *option, const char *text)
+{
+	const char *end = text;
+	uint64_t kb;
+
+	if (!wn_digits(&end, 10, &kb) || *end || !kb || kb > 1u << 20)
+		usage(option, text);
+	return (long)kb;
+}
+
+/* "3000", "3000:125M", "0:320M" */
+static void parse_throttle(struct bench_args *args, char *text)
+{
+	char *rate = text, *reads = strsep(&rate, ":");
+
+	args->throttle = true;
+	args->place.iops = args->place.rate = 0;
+	if (!wn_size(reads, &args->place.iops) ||
+	    (rate && !wn_size(rate, &args->place.rate)))
+		usage("--throttle", rate ? rate : reads);
+}
+
+static void parse_memory(struct bench_args *args, const char *text)
+{
+	const char *end = text;
+	uint64_t percent;
+
+	args->place.memory = args->place.memory_percent = 0;
+	if (wn_digits(&end, 10, &percent) && !strcmp(end, "%") && percent &&
+	    percent <= 1000)
+		args->place.memory_percent = (unsigned)percent;
+	else if (!wn_size(text, &args->place.memory) || !args->place.memory)
+		usage("--memory", text);
+}
+
 static _Noreturn void list_cases(void)
 {
 	for (size_t i = 0; i < bench_case_count; i++)
@@ -96,6 +140,20 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_RUNS:
 		args->runs = parse_runs(arg);
+		break;
+	case KEY_LOOP:
+		if (!bench_loop_knows(arg))
+			usage("--loop", arg);
+		args->place.fs = arg;
+		break;
+	case KEY_MAX_SECTORS:
+		args->place.max_sectors_kb = parse_kb("--max-sectors-kb", arg);
+		break;
+	case KEY_THROTTLE:
+		parse_throttle(args, arg);
+		break;
+	case KEY_MEMORY:
+		parse_memory(args, arg);
 		break;
 	case KEY_DIR:
 		args->dir = arg;
@@ -146,6 +204,10 @@ void bench_args_parse(struct bench_args *args, int argc, char **argv)
 		exit(WN_EXIT_USAGE);
 	if (args->nfiles && !args->command) {
 		wn_say("--file is for a command that reads the file: name one behind it");
+		exit(WN_EXIT_USAGE);
+	}
+	if (args->place.fs && args->command) {
+		wn_say("--loop is for cases, and a command reads its own files");
 		exit(WN_EXIT_USAGE);
 	}
 	if (!args->runs)

@@ -9,20 +9,33 @@
 #include <unistd.h>
 
 /* clang-format off */
-#define BAR(metric, factor, of, plus) { METRIC_##metric, factor, OF_##of, plus }
+#define BAR(metric, factor, of, plus) { METRIC_##metric, factor, OF_##of, plus, 0, 0 }
+#define BAR_AT(from, to, metric, factor, of, plus)				\
+	{ METRIC_##metric, factor, OF_##of, plus, from, to }
 #define WN_CASE(name, group, length, state, copies, pattern, limit, ...)	\
 	{ name, group, LENGTH_##length, STATE_##state, COPIES_##copies,		\
-	  pattern, limit, { __VA_ARGS__ }, NULL },
+	  pattern, limit, { __VA_ARGS__ }, PLACE_AS_IT_IS, NULL },
+#define WN_CASE_ON(place, name, group, length, state, copies, pattern, limit, ...) \
+	{ name, group, LENGTH_##length, STATE_##state, COPIES_##copies,		\
+	  pattern, limit, { __VA_ARGS__ }, PLACE_##place, NULL },
 /* clang-format on */
 const struct bench_case bench_cases[] = {
 #include "cases.def"
 };
 
+const struct bench_place bench_places[] = {
+#define WN_PLACE(id, ...) [PLACE_##id] = { __VA_ARGS__ },
+#include "places.def"
+};
+
 const size_t bench_case_count = sizeof(bench_cases) / sizeof(bench_cases[0]);
 _Static_assert(sizeof(bench_cases) / sizeof(bench_cases[0]) <= CASES_MAX, "CASES_MAX");
 
-static const char *const metric_names[METRICS] = {
-#define WN_METRIC(id, name, shown, scale, digits) name,
+static const struct {
+	const char *name;
+	double scale;
+} metric_table[METRICS] = {
+#define WN_METRIC(id, name, shown, scale, digits) { name, scale },
 #include "metrics.def"
 };
 
@@ -57,6 +70,9 @@ double bench_bar_bound(const struct bench_outcome *o, const struct bench_bar *ba
 	case OF_BYTES:
 		of = o->median[VARIANT_WILLNEED].metrics[METRIC_BYTES];
 		break;
+	case OF_ONE:
+		of = 1;
+		break;
 	default:
 		of = NAN;
 	}
@@ -85,6 +101,29 @@ static const char *no_system_time_to_save(const struct bench_outcome *o)
 	return NULL;
 }
 
+/*
+ * Why the device's own count is not that of the program, or NULL: it has read more than
+ * the program made it read, beyond what file systems read on their own.
+ */
+static const char *others_read(const struct bench_outcome *o)
+{
+	for (unsigned v = VARIANT_BARE; v <= VARIANT_WILLNEED; v++) {
+		const double *m = o->median[v].metrics;
+
+		if (m[METRIC_DEVICE_BYTES] > 1.02 * m[METRIC_READ_BYTES] + (1 << 20))
+			return "others have read from the device meanwhile";
+	}
+	return NULL;
+}
+
+/* Some bars are about a narrow or a wide readahead of the kernel's own. */
+static bool bar_applies(const struct bench_outcome *o, const struct bench_bar *bar)
+{
+	if (bar->from_kb && o->read_ahead_kb < bar->from_kb)
+		return false;
+	return !bar->to_kb || (o->read_ahead_kb >= 0 && o->read_ahead_kb <= bar->to_kb);
+}
+
 enum bench_verdict bench_bar_judge(const struct bench_outcome *o,
 				   const struct bench_bar *bar, const char **why)
 {
@@ -92,10 +131,12 @@ enum bench_verdict bench_bar_judge(const struct bench_outcome *o,
 	double bound = bench_bar_bound(o, bar);
 
 	*why = NULL;
-	if (isnan(value) || isnan(bound))
+	if (!bar_applies(o, bar) || isnan(value) || isnan(bound))
 		return VERDICT_UNKNOWN;
 	if (bar->metric == METRIC_STIME && bar->of == OF_BARE)
 		*why = no_system_time_to_save(o);
+	if (bar->metric == METRIC_DEVICE_READS || bar->metric == METRIC_DEVICE_BYTES)
+		*why = others_read(o);
 	if (*why)
 		return VERDICT_MOOT;
 	return value <= bound ? VERDICT_OK : VERDICT_OVER;
@@ -109,12 +150,26 @@ void bench_bar_words(const struct bench_bar *bar, char *text, size_t size)
 		[OF_BARE] = "x bare",
 		[OF_THREADS] = "a thread",
 		[OF_BYTES] = "x bytes asked for",
+		[OF_ONE] = "",
 	};
-	int used = snprintf(text, size, "%s <= %.4g %s", metric_names[bar->metric],
-			    bar->factor, of[bar->of]);
+	double scale = metric_table[bar->metric].scale;
+	const char *unit = scale < 1 ? " MiB" : "";
+	FILE *out = fmemopen(text, size, "w");
 
-	if (bar->plus != 0 && used > 0 && (size_t)used < size)
-		snprintf(text + used, size - (size_t)used, " + %g", bar->plus);
+	if (!out)
+		return;
+	fprintf(out, "%s <= ", metric_table[bar->metric].name);
+	if (bar->of == OF_ONE)
+		fprintf(out, "%.4g%s", bar->factor * scale, unit);
+	else
+		fprintf(out, "%.4g %s", bar->factor, of[bar->of]);
+	if (bar->plus != 0)
+		fprintf(out, " + %.4g%s", bar->plus * scale, unit);
+	if (bar->to_kb)
+		fprintf(out, " up to read_ahead_kb %ld", bar->to_kb);
+	else if (bar->from_kb)
+		fprintf(out, " from read_ahead_kb %ld", bar->from_kb);
+	fclose(out);
 }
 
 static int compare(const void *a, const void *b)

@@ -3,9 +3,12 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
+#include <linux/btrfs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -79,28 +82,22 @@ static int knob_restore(struct bench_knob *k)
 	return err;
 }
 
+/* The one is written first that resets the other. */
 int bench_device_restore(struct bench_device *d)
 {
-	int err = knob_restore(&d->read_ahead);
-	int other = knob_restore(&d->reporting);
+	int err = knob_restore(&d->max_sectors);
+	int other = knob_restore(&d->read_ahead);
 
 	return err ? err : other;
 }
 
-/* -- The read-ahead size ------------------------------------------------------ */
+/* -- The device's limits -------------------------------------------------------- */
 
-static void find_read_ahead(struct bench_device *d)
+/* A whole disk's file, a partition's, or that of what has no block device. */
+static void find_knob(const struct bench_device *d, struct bench_knob *k,
+		      const char *const *places, size_t count)
 {
-	/* A whole disk, a partition of one, and what has no block device (btrfs has one
-	 * below it that does not show here, network file systems have none). */
-	static const char *const places[] = {
-		"/sys/dev/block/%u:%u/queue/read_ahead_kb",
-		"/sys/dev/block/%u:%u/../queue/read_ahead_kb",
-		"/sys/class/bdi/%u:%u/read_ahead_kb",
-	};
-	struct bench_knob *k = &d->read_ahead;
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < count; i++) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		snprintf(k->path, sizeof(k->path), places[i], d->major, d->minor);
@@ -109,6 +106,60 @@ static void find_read_ahead(struct bench_device *d)
 			return;
 	}
 	k->path[0] = '\0';
+}
+
+/* btrfs reads ahead as it says itself, whatever the devices say that it lies on. */
+static void find_btrfs_knob(struct bench_device *d, const char *path)
+{
+	struct btrfs_ioctl_fs_info_args info = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC), used;
+	struct bench_knob *k = &d->read_ahead;
+
+	if (fd < 0 || ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	close(fd);
+	used = snprintf(k->path, sizeof(k->path), "/sys/fs/btrfs/");
+	for (unsigned i = 0; i < BTRFS_FSID_SIZE; i++)
+		used += snprintf(k->path + used, sizeof(k->path) - (size_t)used, "%s%02x",
+				 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+				 info.fsid[i]);
+	snprintf(k->path + used, sizeof(k->path) - (size_t)used, "/bdi/read_ahead_kb");
+}
+
+static void find_knobs(struct bench_device *d)
+{
+	/* Network file systems have no block device. */
+	static const char *const read_ahead[] = {
+		"/sys/dev/block/%u:%u/queue/read_ahead_kb",
+		"/sys/dev/block/%u:%u/../queue/read_ahead_kb",
+		"/sys/class/bdi/%u:%u/read_ahead_kb",
+	};
+	static const char *const max_sectors[] = {
+		"/sys/dev/block/%u:%u/queue/max_sectors_kb",
+		"/sys/dev/block/%u:%u/../queue/max_sectors_kb",
+	};
+
+	find_knob(d, &d->read_ahead, read_ahead, 3);
+	find_knob(d, &d->max_sectors, max_sectors, 2);
+}
+
+/* cgroups know whole disks only. */
+static void find_disk(struct bench_device *d)
+{
+	char path[128], text[64];
+
+	d->disk_major = d->major;
+	d->disk_minor = d->minor;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", d->major, d->minor);
+	if (access(path, F_OK) < 0)
+		return;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", d->major, d->minor);
+	if (read_text(path, text, sizeof(text)) &&
+	    sscanf(text, "%u:%u", &d->disk_major, &d->disk_minor) != 2)
+		d->disk_major = d->major;
 }
 
 long bench_device_read_ahead(const struct bench_device *d)
@@ -129,14 +180,24 @@ int bench_device_check(const struct bench_device *d)
 	return 0;
 }
 
-int bench_device_set_read_ahead(struct bench_device *d, long kb)
+int bench_device_set(struct bench_device *d, long max_sectors_kb, long read_ahead_kb)
 {
-	int err = knob_set(&d->read_ahead, kb);
+	struct bench_knob *other = &d->read_ahead;
+	long before = knob_read(other);
+	int err;
 
-	if (err)
-		wn_say("cannot set %s to %ld: %s", d->read_ahead.path, kb,
-		       strerror(-err));
-	return err;
+	if (max_sectors_kb > 0) {
+		err = knob_set(&d->max_sectors, max_sectors_kb);
+		if (err)
+			return err;
+		/* That may have reset the other, and setting it back may do so too. */
+		if (!other->changed)
+			other->before = before;
+		other->changed = true;
+		if (read_ahead_kb < 0)
+			read_ahead_kb = before;
+	}
+	return read_ahead_kb < 0 ? 0 : knob_set(other, read_ahead_kb);
 }
 
 /* -- Free page reporting ------------------------------------------------------ */
@@ -159,25 +220,33 @@ static long page_orders(void)
 	return orders > 0 ? orders : 11;
 }
 
-enum bench_reporting bench_device_stop_reporting(struct bench_device *d)
+enum bench_reporting bench_reporting_stop(struct bench_knob *k)
 {
-	long order = knob_read(&d->reporting), orders = page_orders();
+	long order, orders = page_orders();
+
+	snprintf(k->path, sizeof(k->path), "%s", REPORTING_PATH);
+	order = knob_read(k);
 
 	/* Negative as long as no driver wants reports. */
 	if (order < 0)
 		return REPORTING_NONE;
 	if (order < orders)
-		knob_set(&d->reporting, orders);
-	return knob_read(&d->reporting) < orders ? REPORTING_ACTIVE : REPORTING_OFF;
+		knob_set(k, orders);
+	return knob_read(k) < orders ? REPORTING_ACTIVE : REPORTING_OFF;
 }
 
-void bench_device_fetch_memory(const struct bench_device *d, uint64_t size)
+int bench_reporting_restore(struct bench_knob *k)
+{
+	return knob_restore(k);
+}
+
+void bench_reporting_fetch_memory(const struct bench_knob *k, uint64_t size)
 {
 	uint64_t room = (uint64_t)sysconf(_SC_AVPHYS_PAGES) / 2 *
 			(uint64_t)sysconf(_SC_PAGESIZE);
 	void *memory;
 
-	if (!d->reporting.changed)
+	if (!k->changed)
 		return;
 	if (size > room)
 		size = room;
@@ -189,22 +258,26 @@ void bench_device_fetch_memory(const struct bench_device *d, uint64_t size)
 
 /* -- The device --------------------------------------------------------------- */
 
-void bench_device_find(struct bench_device *d, const char *path)
+void bench_device_find(struct bench_device *d, const char *path, dev_t block)
 {
 	char dir[PATH_MAX];
 	struct stat st;
 
-	*d = (struct bench_device){ .reporting.path = REPORTING_PATH };
+	*d = (struct bench_device){ 0 };
 	snprintf(dir, sizeof(dir), "%s", path);
 	if (stat(path, &st) < 0 && stat(dirname(dir), &st) < 0)
 		return;
-	d->major = major(st.st_dev);
-	d->minor = minor(st.st_dev);
+	if (!block)
+		block = st.st_dev;
+	d->major = major(block);
+	d->minor = minor(block);
 	snprintf(d->stat_path, sizeof(d->stat_path), "/sys/dev/block/%u:%u/stat",
 		 d->major, d->minor);
 	if (access(d->stat_path, R_OK) < 0)
 		d->stat_path[0] = '\0';
-	find_read_ahead(d);
+	find_knobs(d);
+	find_btrfs_knob(d, S_ISDIR(st.st_mode) ? dir : path);
+	find_disk(d);
 }
 
 /* Reads that are still under way are counted by the kernel when they end. */

@@ -76,10 +76,10 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* Bytes that no file system can compress and no device can share. */
-static int fill(int fd, uint64_t size)
+static int fill(int fd, uint64_t size, uint64_t seed)
 {
 	enum { CHUNK = 4 << 20 };
-	uint64_t *chunk = malloc(CHUNK), state = size;
+	uint64_t *chunk = malloc(CHUNK), state = seed;
 	int err = chunk ? 0 : -ENOMEM;
 
 	for (uint64_t done = 0; done < size && !err;) {
@@ -102,7 +102,7 @@ static int fill(int fd, uint64_t size)
 }
 
 /* Written under another name first: a file of the right name and size is complete. */
-static int create(const char *path, uint64_t size)
+static int create(const char *path, uint64_t size, unsigned number)
 {
 	char part[PATH_MAX + 8];
 	int fd, err;
@@ -112,7 +112,7 @@ static int create(const char *path, uint64_t size)
 	fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	err = fill(fd, size);
+	err = fill(fd, size, size + number);
 	close(fd);
 	if (!err && rename(part, path) < 0)
 		err = -errno;
@@ -129,7 +129,7 @@ static bool usable(const char *path, uint64_t size)
 	       (uint64_t)st.st_size == size;
 }
 
-int bench_file_plan(struct bench_file *f, const char *dir, uint64_t size, bool quick)
+int bench_plan(struct bench *b, const char *dir, uint64_t size, bool quick)
 {
 	uint64_t room;
 
@@ -142,28 +142,24 @@ int bench_file_plan(struct bench_file *f, const char *dir, uint64_t size, bool q
 			     "no directory on a disk with enough room");
 		return -ENOSPC;
 	}
-	f->size = size ? size : sensible_size(room, quick);
-	if (snprintf(f->path, sizeof(f->path), "%s/willneed-bench-%llu.dat", dir,
-		     (unsigned long long)f->size) >= (int)sizeof(f->path))
+	b->size = size ? size : sensible_size(room, quick);
+	if (snprintf(b->dir, sizeof(b->dir), "%s", dir) >= (int)sizeof(b->dir))
 		return -ENAMETOOLONG;
-	f->temporary = true;
-	if (usable(f->path, f->size))
-		return 0;
-	if (f->size < 64 * MIB || room < f->size + 16 * MIB) {
-		wn_say("%s has no room for a file of %llu MiB", dir,
-		       (unsigned long long)(f->size / MIB));
-		return -ENOSPC;
-	}
 	return 0;
+}
+
+bool bench_file_room(const struct bench_file *files, unsigned count, const char *dir)
+{
+	uint64_t need = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		need += usable(files[i].path, files[i].size) ? 0 : files[i].size;
+	return !need || room_in(dir) >= need + 16 * MIB;
 }
 
 int bench_file_make(const struct bench_file *f)
 {
-	int err = usable(f->path, f->size) ? 0 : create(f->path, f->size);
-
-	if (err && err != -EINTR)
-		wn_say("cannot make %s: %s", f->path, strerror(-err));
-	return err;
+	return usable(f->path, f->size) ? 0 : create(f->path, f->size, f->number);
 }
 
 int bench_file_take(struct bench_file *f, const char *path)

@@ -85,21 +85,46 @@ static json_t *bars_array(const struct bench_outcome *o)
 	return array;
 }
 
-static json_t *case_object(const struct bench *b, const struct bench_outcome *o)
+static json_t *limit(uint64_t value)
+{
+	return value ? json_integer((json_int_t)value) : json_null();
+}
+
+/* null: no limit, or as it is. */
+static json_t *place_object(const struct bench_place *p)
+{
+	json_t *object = json_object();
+
+	set(object, "files", json_integer(p->files ? p->files : 1));
+	set(object, "loop", p->fs ? json_string(p->fs) : json_null());
+	set(object, "max_sectors_kb", limit((uint64_t)p->max_sectors_kb));
+	set(object, "reads_per_second", limit(p->iops));
+	set(object, "bytes_per_second", limit(p->rate));
+	set(object, "memory", limit(p->memory));
+	return object;
+}
+
+static json_t *case_object(const struct bench_outcome *o)
 {
 	json_t *object = json_object(), *variants;
 
 	set(object, "case", json_string(o->c->name));
 	set(object, "group", json_string(o->c->group));
-	set(object, "file", json_string(b->files[0].path));
-	set(object, "size", json_integer((json_int_t)b->files[0].size));
+	if (o->file.size) {
+		set(object, "file", json_string(o->file.path));
+		set(object, "size", json_integer((json_int_t)o->file.size));
+	}
+	set(object, "place", place_object(&o->place));
 	set(object, "read_ahead_kb",
 	    o->read_ahead_kb < 0 ? json_null() : json_integer(o->read_ahead_kb));
 	set(object, "page_reporting",
 	    o->reporting == REPORTING_NONE ?
 		    json_null() :
 		    json_string(o->reporting == REPORTING_OFF ? "off" : "active"));
-	set(object, "failed", o->failed[0] ? json_string(o->failed) : json_null());
+	set(object, "failed",
+	    o->failed[0] && !o->skipped ? json_string(o->failed) : json_null());
+	if (o->skipped)
+		set(object, "skipped", json_string(o->failed));
 	if (o->failed[0])
 		return object;
 	variants = json_object();
@@ -116,14 +141,13 @@ static json_t *case_object(const struct bench *b, const struct bench_outcome *o)
 	return object;
 }
 
-int bench_report_json(const struct bench *b, struct bench_outcome *const *outcomes,
-		      size_t count)
+int bench_report_json(struct bench_outcome *const *outcomes, size_t count)
 {
 	json_t *array = json_array();
 	int err;
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(array, case_object(b, outcomes[i]));
+		json_array_append_new(array, case_object(outcomes[i]));
 	err = json_dumpf(array, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	putchar('\n');
 	json_decref(array);

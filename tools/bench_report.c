@@ -106,14 +106,24 @@ static void print_bars(const struct bench_outcome *o, unsigned *verdicts)
 	}
 }
 
-static void print_heading(const struct bench *b, const struct bench_outcome *o,
+/* Where the case has run. */
+static void place_words(const struct bench_outcome *o, char *text, size_t size)
+{
+	int used = snprintf(text, size, "%s, %.2f GiB", o->file.path,
+			    (double)o->file.size / (1u << 30));
+
+	if (o->read_ahead_kb >= 0 && (size_t)used < size)
+		used += snprintf(text + used, size - (size_t)used, ", read_ahead_kb %ld",
+				 o->read_ahead_kb);
+	if ((size_t)used < size)
+		bench_place_words(&o->place, text + used, size - (size_t)used);
+}
+
+static void print_heading(const char *place, const struct bench_outcome *o,
 			  const bool *used)
 {
-	printf("\n%s, %.2f GiB", b->files[0].path, (double)b->files[0].size / (1u << 30));
-	if (o->read_ahead_kb >= 0)
-		printf(", read_ahead_kb %ld", o->read_ahead_kb);
-	printf(", medians of %u\n%-*s%-*s", o->runs, NAME_WIDTH, "case", VARIANT_WIDTH,
-	       "run");
+	printf("\n%s, medians of %u\n%-*s%-*s", place, o->runs, NAME_WIDTH, "case",
+	       VARIANT_WIDTH, "run");
 	for (unsigned m = 0; m < METRICS; m++) {
 		if (used[m])
 			printf("%*s", VALUE_WIDTH, columns[m].shown);
@@ -124,8 +134,8 @@ static void print_heading(const struct bench *b, const struct bench_outcome *o,
 void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
 		  size_t count)
 {
-	unsigned verdicts[VERDICT_MOOT + 1] = { 0 }, bars = 0, failed = 0;
-	long read_ahead = LONG_MIN;
+	unsigned verdicts[VERDICT_MOOT + 1] = { 0 }, bars = 0, failed = 0, skipped = 0;
+	char place[PATH_MAX + 256] = "", last[PATH_MAX + 256] = "";
 	bool used[METRICS], reporting = false;
 
 	for (unsigned m = 0; m < METRICS; m++)
@@ -135,13 +145,17 @@ void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
 
 		reporting |= o->reporting == REPORTING_ACTIVE;
 		if (o->failed[0]) {
-			printf("\n%-*sFAILED: %s\n", NAME_WIDTH, o->c->name, o->failed);
-			failed++;
+			printf("\n%-*s%s: %s\n", NAME_WIDTH, o->c->name,
+			       o->skipped ? "skipped" : "FAILED", o->failed);
+			skipped += o->skipped;
+			failed += !o->skipped;
+			last[0] = '\0';
 			continue;
 		}
-		if (o->read_ahead_kb != read_ahead)
-			print_heading(b, o, used);
-		read_ahead = o->read_ahead_kb;
+		place_words(o, place, sizeof(place));
+		if (strcmp(place, last))
+			print_heading(place, o, used);
+		snprintf(last, sizeof(last), "%s", place);
 		for (unsigned v = 0; v < VARIANTS; v++) {
 			if (v != VARIANT_LIMIT || o->c->limit)
 				print_row(o, v, used);
@@ -150,6 +164,8 @@ void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
 		print_bars(o, verdicts);
 	}
 	printf("\n%zu case%s, %u failed", count, count == 1 ? "" : "s", failed);
+	if (skipped)
+		printf(", %u skipped", skipped);
 	for (unsigned v = 0; v <= VERDICT_MOOT; v++)
 		bars += verdicts[v];
 	if (bars)
@@ -158,7 +174,7 @@ void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
 	if (verdicts[VERDICT_MOOT])
 		printf(", %u say nothing here", verdicts[VERDICT_MOOT]);
 	/* With a command there is one case, and what is compared is what it printed. */
-	if (failed == count || (outcomes[0]->c->command && b->ignore_output))
+	if (failed + skipped == count || (outcomes[0]->c->command && b->ignore_output))
 		puts("");
 	else
 		printf("; the %s was the same in all runs shown\n",

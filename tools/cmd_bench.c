@@ -3,108 +3,9 @@
 #include "bench.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* -- Measuring ---------------------------------------------------------------- */
-
-static void progress(const char *name, unsigned at, unsigned of, const char *what,
-		     unsigned run, unsigned runs)
-{
-	static const char *last;
-
-	if (isatty(STDERR_FILENO)) {
-		fprintf(stderr, "\r\033[K[%u/%u] %s: %s, run %u of %u", at, of, name,
-			what, run, runs);
-	} else if (name != last) {
-		fprintf(stderr, "[%u/%u] %s\n", at, of, name);
-		last = name;
-	}
-}
-
-static void progress_end(void)
-{
-	if (isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
-}
-
-/* All variants once; they take turns, so that a slow minute hits each of them. */
-static int run_round(const struct bench *b, struct bench_outcome *o, unsigned round,
-		     unsigned runs, unsigned at, unsigned of)
-{
-	unsigned variants = o->c->limit ? VARIANTS : VARIANTS - 1;
-
-	for (unsigned v = 0; v < VARIANTS; v++) {
-		for (unsigned m = 0; m < METRICS; m++)
-			o->run[v][round].metrics[m] = NAN;
-		for (unsigned c = 0; c < COUNTERS; c++)
-			o->run[v][round].counters[c] = NAN;
-	}
-	for (unsigned i = 0; i < variants; i++) {
-		unsigned v = (i + round) % variants;
-		int err;
-
-		progress(o->c->name, at, of, bench_variant_names[v], round + 1, runs);
-		err = bench_run_once(b, o->c, v, &o->run[v][round], o->failed,
-				     sizeof(o->failed));
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static bool same_data(const struct bench *b, struct bench_outcome *o, unsigned round)
-{
-	const char *bare = o->run[VARIANT_BARE][0].checksum;
-	/* What a command prints is no sum of the bytes that the limit reads. */
-	unsigned variants = o->c->limit && !o->c->command ? VARIANTS : VARIANTS - 1;
-
-	if (o->c->command && b->ignore_output)
-		return true;
-	for (unsigned v = 0; v < variants; v++) {
-		const char *sum = o->run[v][round].checksum;
-
-		if (!strcmp(sum, bare))
-			continue;
-		if (o->c->command)
-			snprintf(o->failed, sizeof(o->failed),
-				 "the output differs: %s, run %u, printed other bytes than "
-				 "bare, run 1 (--ignore-output allows that)",
-				 bench_variant_names[v], round + 1);
-		else
-			snprintf(o->failed, sizeof(o->failed),
-				 "the data differ: bare has read %s, %s %s", bare,
-				 bench_variant_names[v], sum);
-		return false;
-	}
-	return true;
-}
-
-static struct bench_outcome *measure(struct bench *b, const struct bench_case *c,
-				     unsigned runs, unsigned at, unsigned of)
-{
-	struct bench_outcome *o = calloc(1, sizeof(*o));
-
-	if (!o)
-		return NULL;
-	o->c = c;
-	o->read_ahead_kb = bench_device_read_ahead(&b->device);
-	o->reporting = bench_device_stop_reporting(&b->device);
-	while (o->runs < runs && !bench_stop) {
-		if (run_round(b, o, o->runs, runs, at, of) < 0 || !same_data(b, o, o->runs))
-			break;
-		o->runs++;
-	}
-	if (!o->failed[0] && bench_device_read_ahead(&b->device) != o->read_ahead_kb)
-		snprintf(o->failed, sizeof(o->failed),
-			 "the device's read-ahead size was changed while this ran");
-	if (bench_device_stop_reporting(&b->device) == REPORTING_ACTIVE)
-		o->reporting = REPORTING_ACTIVE;
-	bench_medians(o);
-	return o;
-}
 
 /* -- Preparing ---------------------------------------------------------------- */
 
@@ -148,6 +49,7 @@ static unsigned select_cases(const struct bench_args *args, struct bench_case *u
 
 static int prepare_command(struct bench *b, const struct bench_args *args)
 {
+	struct bench_site *s = &b->sites[0];
 	char program[PATH_MAX];
 	const char *why;
 
@@ -164,32 +66,32 @@ static int prepare_command(struct bench *b, const struct bench_args *args)
 		wn_say("%s cannot be measured: %s", program, why);
 		return -EINVAL;
 	}
-	for (; b->nfiles < args->nfiles; b->nfiles++) {
-		int err = bench_file_take(&b->files[b->nfiles], args->files[b->nfiles]);
+	for (; s->nfiles < args->nfiles; s->nfiles++) {
+		int err = bench_file_take(&s->files[s->nfiles], args->files[s->nfiles]);
 
 		if (err)
 			return err;
 	}
+	bench_device_find(&s->device, s->files[0].path, 0);
+	s->ready = true;
 	return 0;
 }
 
 /* The files in the page cache, and a copy of what they hold. */
 static uint64_t memory_needed(const struct bench *b)
 {
-	uint64_t size = 0;
+	uint64_t size = 2 * b->size;
 
-	for (unsigned i = 0; i < b->nfiles; i++)
-		size += 2 * b->files[i].size;
+	for (unsigned i = 0; i < b->sites[0].nfiles; i++)
+		size += 2 * b->sites[0].files[i].size;
 	return size;
 }
 
-static int prepare(struct bench *b, const struct bench_args *args)
+static int make_stats_file(struct bench *b)
 {
 	const char *tmp = getenv("TMPDIR");
-	int fd, err;
+	int fd;
 
-	if (wn_preload_find(NULL, b->library) < 0 || find_workload(b->workload) < 0)
-		return -ENOENT;
 	snprintf(b->stats_path, sizeof(b->stats_path), "%s/willneed-stats.XXXXXX",
 		 tmp ? tmp : "/tmp");
 	fd = mkstemp(b->stats_path);
@@ -198,23 +100,57 @@ static int prepare(struct bench *b, const struct bench_args *args)
 		return -EACCES;
 	}
 	close(fd);
-	b->nfiles = args->command ? 0 : 1;
-	err = args->command ?
-		      prepare_command(b, args) :
-		      bench_file_plan(&b->files[0], args->dir, args->size, args->quick);
-	bench_device_find(&b->device, b->files[0].path);
-	if (!err && args->read_aheads)
-		err = bench_device_check(&b->device);
+	return 0;
+}
+
+/* The file that most cases read is made before the first of them is measured. */
+static int prepare_file(struct bench *b, const struct bench_args *args)
+{
+	struct bench_place plain = { .fs = args->place.fs, .fs_asked = args->place.fs };
+	int err = bench_plan(b, args->dir, args->size, args->quick);
+	struct bench_device below;
+	char why[256];
+
 	if (err)
 		return err;
-	if (!args->command && isatty(STDERR_FILENO))
+	bench_device_find(&below, b->dir, 0);
+	if (args->read_aheads && !args->place.fs && bench_device_check(&below) < 0)
+		return -EACCES;
+	if (isatty(STDERR_FILENO))
 		fputs("making the file", stderr);
-	if (bench_device_stop_reporting(&b->device) == REPORTING_OFF)
-		bench_device_fetch_memory(&b->device, memory_needed(b));
-	return args->command ? 0 : bench_file_make(&b->files[0]);
+	if (bench_site_get(b, &plain, why, sizeof(why)))
+		return 0;
+	if (!bench_stop)
+		wn_say("%s", why);
+	return -ENOSPC;
+}
+
+static int prepare(struct bench *b, const struct bench_args *args, bool plain)
+{
+	int err;
+
+	if (wn_preload_find(NULL, b->library) < 0 || find_workload(b->workload) < 0)
+		return -ENOENT;
+	err = make_stats_file(b);
+	if (!err && args->command)
+		err = prepare_command(b, args);
+	if (!err && args->command && args->read_aheads)
+		err = bench_device_check(&b->sites[0].device);
+	if (!err && !args->command)
+		err = plain ? prepare_file(b, args) :
+			      bench_plan(b, args->dir, args->size, args->quick);
+	if (!err && bench_reporting_stop(&b->reporting) == REPORTING_OFF)
+		bench_reporting_fetch_memory(&b->reporting, memory_needed(b));
+	return err;
 }
 
 /* -- Leading ------------------------------------------------------------------ */
+
+static void progress_end(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
 
 /* Everything at each read-ahead size. */
 static int measure_all(struct bench *b, const struct bench_args *args,
@@ -225,17 +161,13 @@ static int measure_all(struct bench *b, const struct bench_args *args,
 	int err = 0;
 
 	for (unsigned r = 0; r < rounds && !err && !bench_stop; r++) {
-		for (unsigned i = 0; i < count && !err && !bench_stop; i++) {
-			struct bench_outcome *o;
+		long kb = args->read_aheads ? args->read_ahead[r] : -1;
 
-			/* For each case: somebody else may have set it meanwhile. */
-			if (args->read_aheads)
-				err = bench_device_set_read_ahead(&b->device,
-								  args->read_ahead[r]);
-			if (err)
-				break;
-			o = measure(b, selected[i], args->runs, r * count + i + 1,
-				    rounds * count);
+		for (unsigned i = 0; i < count && !err && !bench_stop; i++) {
+			struct bench_outcome *o =
+				bench_measure(b, args, selected[i], kb, r * count + i + 1,
+					      rounds * count);
+
 			if (o)
 				outcomes[(*done)++] = o;
 			else
@@ -252,15 +184,28 @@ static int report(const struct bench *b, const struct bench_args *args,
 	int status = 0;
 
 	if (args->json)
-		bench_report_json(b, outcomes, done);
+		bench_report_json(outcomes, done);
 	else
 		bench_report(b, outcomes, done);
 	for (size_t i = 0; i < done; i++) {
-		if (outcomes[i]->failed[0])
+		if (outcomes[i]->failed[0] && !outcomes[i]->skipped)
 			status = WN_EXIT_FAILED;
 		free(outcomes[i]);
 	}
 	return status;
+}
+
+/* Does any of them read the one file that stays on the disk? */
+static bool any_plain(const struct bench_case *const *selected, unsigned count,
+		      const struct bench_args *args)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const struct bench_place *p = &bench_places[selected[i]->place];
+
+		if (!p->files && (!p->fs || args->place.fs))
+			return true;
+	}
+	return false;
 }
 
 int cmd_bench(int argc, char **argv)
@@ -282,17 +227,18 @@ int cmd_bench(int argc, char **argv)
 	}
 	b.verify = args.verify;
 	b.ignore_output = args.ignore_output;
+	b.keep = args.keep;
 	bench_catch_signals();
-	if (prepare(&b, &args) == 0 &&
+	if (prepare(&b, &args, any_plain(selected, count, &args)) == 0 &&
 	    measure_all(&b, &args, selected, count, outcomes, &done) == 0 && !bench_stop)
 		status = 0;
 	/* Before anything is printed: nobody may be there to read it. */
-	bench_device_restore(&b.device);
+	for (unsigned i = 0; i < SITES_MAX; i++)
+		bench_site_drop(&b.sites[i], args.keep);
+	bench_reporting_restore(&b.reporting);
+	unlink(b.stats_path);
 	if (!status)
 		status = report(&b, &args, outcomes, done);
-	unlink(b.stats_path);
-	for (unsigned i = 0; i < b.nfiles; i++)
-		bench_file_drop(&b.files[i], args.keep);
 	if (bench_stop)
 		wn_say("stopped; everything is as it was");
 	return bench_stop ? 128 + bench_stop : status;

@@ -36,6 +36,13 @@ if [ -x "$WN_BUILDDIR/willneed" ]; then
 	"$WN_BUILDDIR/willneed" --help-options >"$WN_TMPDIR/options" 2>&1
 	check "every setting is in willneed --help-options" \
 		"$(settings | missing "$WN_TMPDIR/options")"
+	"$WN_BUILDDIR/willneed" bench --help | grep -oE -- '--[a-z-]{3,}' | sort -u \
+		>"$WN_TMPDIR/bench"
+	looked "$(wc -l <"$WN_TMPDIR/bench")" 15 "options of willneed bench"
+	check "every option of willneed bench is in willneed(1)" \
+		"$(sed 's/^-//' "$WN_TMPDIR/bench" | while read -r option; do
+			grep -qE -- "(Fl|[,|]) $option( |\$)" man/willneed.1 || echo "$option"
+		done)"
 else
 	skip "every setting is in willneed --help-options" "built without the program"
 fi

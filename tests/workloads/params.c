@@ -31,6 +31,13 @@ static int parse_number(const char *text, uint64_t size, uint64_t *out)
 	unsigned long long value;
 	unsigned shift = 0;
 
+	if (*text == '-') {
+		/* Back from the end of the file, or all of it. */
+		if (text[1] == '-' || parse_number(text + 1, size, out) < 0)
+			return -EINVAL;
+		*out = *out < size ? size - *out : 0;
+		return 0;
+	}
 	if (*text < '0' || *text > '9')
 		return -EINVAL;
 	errno = 0;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+enum { STRAY_EVERY = 20 };
+
 /* splitmix64: a good generator in four lines, the same everywhere. */
 static uint64_t next_random(uint64_t *state)
 {
@@ -18,7 +20,14 @@ static uint64_t next_random(uint64_t *state)
 
 uint64_t wl_count(const struct wl_params *p, uint64_t begin, uint64_t end)
 {
-	return (end - begin + p->stride - 1) / p->stride;
+	uint64_t span = end - begin;
+
+	if (p->run) {
+		uint64_t cycle = p->run + p->skip, rest = span % cycle;
+
+		span = span / cycle * p->run + (rest < p->run ? rest : p->run);
+	}
+	return (span + p->stride - 1) / p->stride;
 }
 
 int wl_shuffle(struct wl *w)
@@ -88,9 +97,14 @@ static uint64_t place(struct wl_thread *t, uint64_t turn, uint64_t count)
 	/* Arrivals within four places of their turn, as several workers produce them. */
 	static const uint8_t jitter[8] = { 1, 0, 3, 4, 2, 7, 5, 6 };
 
+	uint64_t pass = turn / count;
+
+	turn %= count;
 	switch (t->w->p.order) {
 	case WL_BACKWARD:
 		return count - 1 - turn;
+	case WL_ALTERNATE:
+		return pass % 2 ? count - 1 - turn : turn;
 	case WL_SHUFFLED:
 		return t->w->shuffle[turn];
 	case WL_JITTER:
@@ -100,32 +114,58 @@ static uint64_t place(struct wl_thread *t, uint64_t turn, uint64_t count)
 	}
 }
 
-bool wl_next(struct wl_thread *t, struct wl_piece *piece)
+static uint64_t random_page(struct wl_thread *t, uint64_t room, uint64_t piece)
+{
+	uint64_t pages = room > piece ? (room - piece) / WL_PAGE + 1 : 1;
+
+	return next_random(&t->random) % pages * WL_PAGE;
+}
+
+/* The second of two phases: single pages anywhere in the file. */
+static bool next_lookup(struct wl_thread *t, struct wl_piece *piece)
+{
+	uint64_t size = t->w->size;
+
+	if (t->lookups == t->w->p.lookups)
+		return false;
+	t->lookups++;
+	piece->length = size < WL_PAGE ? size : WL_PAGE;
+	piece->offset = random_page(t, size, piece->length);
+	return true;
+}
+
+/* The offset in the range of what is at this place of all pieces in a row. */
+static uint64_t with_gaps(const struct wl_params *p, uint64_t at)
+{
+	return p->run ? at + at / p->run * p->skip : at;
+}
+
+static bool next_piece(struct wl_thread *t, struct wl_piece *piece)
 {
 	const struct wl_params *p = &t->w->p;
 	uint64_t count = wl_count(p, t->begin, t->end);
 	uint64_t turn;
 
-	if (next_prologue(t, piece))
-		return true;
 	if (p->pieces && t->k >= p->pieces)
 		return false;
 	turn = next_turn(t);
 	if (!count ||
 	    (turn >= count * p->passes && !(p->order == WL_RANDOM && p->pieces)))
 		return false;
-	if (p->order == WL_RANDOM) {
-		uint64_t room = t->end - t->begin;
-		uint64_t pages = room > p->piece ? (room - p->piece) / WL_PAGE + 1 : 1;
-
-		piece->offset = t->begin + next_random(&t->random) % pages * WL_PAGE;
-	} else {
-		piece->offset = t->begin + place(t, turn % count, count) * p->stride;
-	}
+	if (p->order == WL_RANDOM || (p->order == WL_STRAY && turn % STRAY_EVERY == STRAY_EVERY - 1))
+		piece->offset = t->begin + random_page(t, t->end - t->begin, p->piece);
+	else
+		piece->offset = t->begin +
+				with_gaps(p, place(t, turn, count) * p->stride);
 	piece->length = t->end - piece->offset;
 	if (piece->length > p->piece)
 		piece->length = p->piece;
 	return true;
+}
+
+bool wl_next(struct wl_thread *t, struct wl_piece *piece)
+{
+	return next_prologue(t, piece) || next_piece(t, piece) || next_lookup(t, piece);
 }
 
 static uint64_t weigh(const unsigned char *data, uint64_t offset)

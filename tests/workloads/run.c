@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,6 +69,21 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
+static int advise_descriptor(int fd, unsigned choice)
+{
+	static const int advice[] = {
+		[WL_NONE] = POSIX_FADV_NORMAL,
+		[WL_ADV_RANDOM] = POSIX_FADV_RANDOM,
+		[WL_ADV_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
+	};
+
+	if (choice == WL_NONE)
+		return 0;
+	if (choice == WL_ADV_HUGEPAGE)
+		return -EINVAL;
+	return -posix_fadvise(fd, 0, 0, advice[choice]);
+}
+
 static int map_file(struct wl *w)
 {
 	static const int advice[] = {
@@ -75,7 +92,7 @@ static int map_file(struct wl *w)
 		[WL_ADV_SEQUENTIAL] = MADV_SEQUENTIAL,
 		[WL_ADV_HUGEPAGE] = MADV_HUGEPAGE,
 	};
-	int prot = PROT_READ;
+	int prot = PROT_READ, flags = w->p.populate ? MAP_POPULATE : 0;
 
 	if (!(w->pattern->needs & WL_NEEDS_MAP))
 		return 0;
@@ -83,8 +100,8 @@ static int map_file(struct wl *w)
 		prot |= PROT_WRITE;
 		w->p.map = WL_PRIVATE;
 	}
-	w->map = mmap(NULL, w->size, prot,
-		      w->p.map == WL_SHARED ? MAP_SHARED : MAP_PRIVATE, w->fd, 0);
+	flags |= w->p.map == WL_SHARED ? MAP_SHARED : MAP_PRIVATE;
+	w->map = mmap(NULL, w->size, prot, flags, w->fd, 0);
 	if (w->map == MAP_FAILED)
 		return -errno;
 	if (w->p.advice != WL_NONE && madvise(w->map, w->size, advice[w->p.advice]) < 0)
@@ -107,6 +124,8 @@ static int make_buffer(struct wl_thread *t)
 		want = p->lead;
 	if (p->tail > want)
 		want = p->tail;
+	if (p->lookups && want < WL_PAGE)
+		want = WL_PAGE;
 	t->dst_size = want + WL_PAGE;
 	buf = mmap(NULL, t->dst_size, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -117,13 +136,12 @@ static int make_buffer(struct wl_thread *t)
 	return 0;
 }
 
-static int make_thread(struct wl *w, struct wl_thread *t, unsigned index)
+static void make_thread(struct wl *w, struct wl_thread *t, unsigned index)
 {
 	uint64_t share = (w->end - w->begin) / w->p.threads / w->p.stride * w->p.stride;
 
 	t->w = w;
 	t->index = index;
-	t->fd = w->fd;
 	t->random = w->p.seed + index;
 	t->begin = w->begin;
 	t->end = w->end;
@@ -132,12 +150,25 @@ static int make_thread(struct wl *w, struct wl_thread *t, unsigned index)
 		if (index + 1 < w->p.threads)
 			t->end = t->begin + share;
 	}
-	if (w->p.own_fd) {
+}
+
+/* The thread is at the beginning of the file that is open now. */
+static int open_thread(struct wl_thread *t)
+{
+	struct wl *w = t->w;
+
+	t->fd = w->fd;
+	t->position = UINT64_MAX;	/* not known */
+	t->k = t->lookups = t->asked = t->prologue = 0;
+	if (w->pattern->needs & WL_NEEDS_LOG)
+		t->fd = open(w->log_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	else if (w->p.own_fd)
 		t->fd = open(w->path, O_RDONLY | O_CLOEXEC);
-		if (t->fd < 0)
-			return -errno;
-	}
-	return make_buffer(t);
+	if (t->fd < 0)
+		return -errno;
+	if (w->pattern->needs & WL_NEEDS_MAP)
+		return 0;
+	return advise_descriptor(t->fd, w->p.advice);
 }
 
 /* The parameters that depend on each other. */
@@ -156,6 +187,15 @@ static int settle(struct wl *w)
 	if (!p->stride)
 		p->stride = p->piece;
 	if (!p->piece || !p->stride || !p->passes)
+		return -EINVAL;
+	/* Those of one file only know its name. */
+	if (!p->files || (p->files > 1 && (p->own_fd || w->pattern->needs & WL_NEEDS_LOG)))
+		return -EINVAL;
+	if (w->pattern->needs & WL_NEEDS_LOG) {
+		snprintf(w->log_path, sizeof(w->log_path), "%s.log", w->path);
+		unlink(w->log_path);
+	}
+	if (p->run % p->stride || (p->skip && !p->run))
 		return -EINVAL;
 	return wl_shuffle(w);
 }
@@ -184,16 +224,16 @@ static int run_threads(struct wl *w, struct wl_thread *threads)
 	return err;
 }
 
-static void print_small(const struct wl *w)
+static void print_ns(const struct wl *w)
 {
 	double total = 0;
 
-	fputs(",\"ns_by_size\":[", stdout);
-	for (unsigned i = 0; i < WL_SMALL_SIZES; i++) {
-		printf("%s%.3f", i ? "," : "", w->small_ns[i]);
-		total += w->small_ns[i];
+	fputs(",\"ns_of_each\":[", stdout);
+	for (unsigned i = 0; i < w->ns_count; i++) {
+		printf("%s%.3f", i ? "," : "", w->ns[i]);
+		total += w->ns[i];
 	}
-	printf("],\"ns\":%.3f", total / WL_SMALL_SIZES);
+	printf("],\"ns\":%.3f", total / w->ns_count);
 }
 
 static void print_result(const struct wl *w, const struct wl_thread *threads,
@@ -216,9 +256,69 @@ static void print_result(const struct wl *w, const struct wl_thread *threads,
 	printf("\"bytes\":%llu,\"calls\":%llu,\"checksum\":\"%016llx\"",
 	       (unsigned long long)bytes, (unsigned long long)calls,
 	       (unsigned long long)sum);
-	if (w->pattern->run == wl_small)
-		print_small(w);
+	if (w->ns_count)
+		print_ns(w);
 	puts("}");
+}
+
+/* Once, before the clock starts; what depends on the file is open_thread()'s. */
+static int make_threads(struct wl *w, struct wl_thread *threads)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < w->p.threads && !err; i++) {
+		make_thread(w, &threads[i], i);
+		err = make_buffer(&threads[i]);
+	}
+	return err;
+}
+
+/* The file is open, and so are the descriptors that threads have of their own. */
+static int open_threads(struct wl *w, struct wl_thread *threads)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < w->p.threads && !err; i++)
+		err = open_thread(&threads[i]);
+	/* It is gone with its last descriptor, however we end. */
+	if (w->pattern->needs & WL_NEEDS_LOG)
+		unlink(w->log_path);
+	return err;
+}
+
+/* FILE.1 and so on; as large as FILE, which has been opened before the clock started. */
+static int next_file(struct wl *w, uint64_t index)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (w->map)
+		munmap(w->map, w->size);
+	if (w->fd >= 0)
+		close(w->fd);
+	snprintf(path, sizeof(path), "%s.%llu", w->path, (unsigned long long)index);
+	w->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (w->fd < 0 || fstat(w->fd, &st) < 0)
+		return -errno;
+	return (uint64_t)st.st_size == w->size ? 0 : -EINVAL;
+}
+
+static int run_files(struct wl *w, struct wl_thread *threads)
+{
+	int err = map_file(w);
+
+	if (!err)
+		err = run_threads(w, threads);
+	for (uint64_t i = 1; i < w->p.files && !err; i++) {
+		err = next_file(w, i);
+		if (!err)
+			err = open_threads(w, threads);
+		if (!err)
+			err = map_file(w);
+		if (!err)
+			err = run_threads(w, threads);
+	}
+	return err;
 }
 
 int wl_run(struct wl *w)
@@ -232,14 +332,13 @@ int wl_run(struct wl *w)
 	threads = calloc(w->p.threads, sizeof(*threads));
 	if (!threads)
 		return -ENOMEM;
-	for (unsigned i = 0; i < w->p.threads && !err; i++)
-		err = make_thread(w, &threads[i], i);
+	err = make_threads(w, threads);
+	if (!err)
+		err = open_threads(w, threads);
 	if (!err) {
 		take_sample(&before);
-		err = map_file(w);
+		err = run_files(w, threads);
 	}
-	if (!err)
-		err = run_threads(w, threads);
 	if (!err) {
 		take_sample(&after);
 		print_result(w, threads, &before, &after);

@@ -11,16 +11,19 @@
 #ifndef WL_WORKLOAD_H
 #define WL_WORKLOAD_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define WL_PAGE 4096u		/* the sampling stride; the same on every machine */
 #define WL_THREADS_MAX 256u
-#define WL_SMALL_SIZES 10u	/* 8, 16, ... 4096 bytes */
+#define WL_NS_MAX 10u		/* small copies: 8, 16, ... 4096 bytes */
 
-enum wl_order { WL_FORWARD, WL_BACKWARD, WL_SHUFFLED, WL_RANDOM, WL_JITTER };
+enum wl_order { WL_FORWARD, WL_BACKWARD, WL_SHUFFLED, WL_RANDOM, WL_JITTER,
+		WL_ALTERNATE, WL_STRAY };
 enum wl_split { WL_RANGE, WL_INTERLEAVE, WL_SAME, WL_QUEUE };
 enum wl_advice { WL_NONE, WL_ADV_RANDOM, WL_ADV_SEQUENTIAL, WL_ADV_HUGEPAGE };
 enum wl_map { WL_PRIVATE, WL_SHARED };
@@ -35,6 +38,7 @@ struct wl_params {
 enum {
 	WL_NEEDS_MAP = 1,	/* the file mapped for reading */
 	WL_NEEDS_WRITE = 2,	/* the mapping writable, private */
+	WL_NEEDS_LOG = 4,	/* an empty file beside the given one, instead of it */
 };
 
 struct wl_thread;
@@ -50,13 +54,16 @@ struct wl {
 	const struct wl_pattern *pattern;
 	struct wl_params p;
 	const char *path;
+	char log_path[PATH_MAX];
 	int fd;
 	uint64_t size;			/* of the file */
 	uint64_t begin, end;		/* the region of it that is read */
 	unsigned char *map;
 	uint32_t *shuffle;		/* a permutation of the pieces, or NULL */
 	_Atomic uint64_t queue;		/* next piece of --split queue */
-	double small_ns[WL_SMALL_SIZES];
+	_Atomic uint64_t progress;	/* of the one reader that others follow */
+	double ns[WL_NS_MAX];		/* per call, of ns_count kinds of calls */
+	unsigned ns_count;
 };
 
 /* One thread's share; written by that thread alone until it is joined. */
@@ -67,6 +74,9 @@ struct wl_thread {
 	uint64_t begin, end;
 	uint64_t k;			/* pieces taken so far */
 	uint64_t random;
+	uint64_t lookups;		/* of those that come after the pieces */
+	uint64_t position;		/* where the last read() has left the descriptor */
+	uint64_t asked;			/* how far this thread has asked ahead */
 	unsigned prologue;		/* 1: the lead is done, 2: the tail too */
 	unsigned char *dst;
 	uint64_t dst_size;
@@ -89,6 +99,12 @@ int wl_shuffle(struct wl *w);
 
 /* Add what was read at a file offset to the checksum: sampled words, or all of them. */
 void wl_account(struct wl_thread *t, const void *data, const struct wl_piece *piece);
+
+/* How something is read; the rest of a short read is asked for again. */
+typedef ssize_t (*wl_read_fn)(struct wl_thread *t, void *to, size_t length, off_t offset);
+ssize_t wl_by_dontcache(struct wl_thread *t, void *to, size_t length, off_t offset);
+/* Read a piece and account for it.  0 or a negative errno. */
+int wl_read_piece(struct wl_thread *t, const struct wl_piece *piece, wl_read_fn read_some);
 
 /* Set up, run all threads, measure, print the one line.  0 or a negative errno. */
 int wl_run(struct wl *w);
