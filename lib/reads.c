@@ -235,16 +235,6 @@ static uint64_t learn_chunk(struct look *l)
 	return wn_round_down(after - before, wn_page_size());
 }
 
-static void leave_to_helper(struct look *l, uint64_t from)
-{
-	uint16_t slot = wn_request_hold(l->st, &l->stat, l->fd);
-
-	/* Another one, if another thread has just closed the file. */
-	if (slot != WN_NO_FILE &&
-	    (slot != l->id.file || !wn_request(l->st, slot, from, l->to)))
-		wn_track_drop(wn_rt.track, &l->st->lock, slot);
-}
-
 /*
  * A cold read of more than the kernel asks the device for at a time: it would be cut in
  * pieces by windows that begin wherever the last ones ended.  Its own thread asks for all
@@ -254,6 +244,7 @@ static void ask_exactly(struct look *l)
 {
 	uint64_t to = wn_min(l->to, l->from + BITE), at = l->from;
 	uint64_t chunk = wn_load(&l->file->chunk);
+	uint16_t slot;
 
 	if (!wn_may_ask() || (chunk && l->to - l->from <= chunk))
 		return;
@@ -273,8 +264,10 @@ static void ask_exactly(struct look *l)
 	}
 	wn_count(&l->st->stats, asked_bytes, to - l->from);
 	wn_count(&l->st->stats, inline_bytes, to - l->from);
-	if (to < l->to)
-		leave_to_helper(l, to);
+	slot = to < l->to ? wn_request_hold(l->st, &l->stat, l->fd) : WN_NO_FILE;
+	/* Another one, if another thread has just closed the file. */
+	if (slot != WN_NO_FILE && (slot != l->id.file || !wn_request(l->st, slot, to, l->to)))
+		wn_track_drop(wn_rt.track, &l->st->lock, slot);
 }
 
 /* Cold for certain, when it is not known yet whether the thread has read anything cold? */
