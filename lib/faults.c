@@ -124,6 +124,29 @@ static uint64_t next_reader(const struct wn_walks *t, const struct wn_walk *w)
 	return at;
 }
 
+/*
+ * Upward the lead follows the reader's speed, as it does for streams.  (Downward it is more
+ * that decides: the longer the blocks, the larger the folios.)
+ */
+static void pace(struct wn_loop *l, int index, struct wn_walk *w)
+{
+	uint64_t unit = l->st->engine.file[w->file].unit;
+	struct wn_stream s = {
+		.file = w->file,
+		.serial = w->serial,
+		.pos = w->pos,
+		.asked = w->edge,
+		.landed = w->landed,
+		.lead = w->lead,
+	};
+
+	if (w->asking) {
+		s.landed = w->landed = wn_engine_landed(&l->k, WN_STREAMS + index, &s);
+		wn_policy_pace(l->k.options, &s, unit);
+	}
+	w->lead = wn_max(s.lead, 2 * unit);
+}
+
 static void serve(struct wn_loop *l, int index)
 {
 	struct wn_walk *w = &l->st->walks.slot[index];
@@ -136,6 +159,8 @@ static void serve(struct wn_loop *l, int index)
 	w->stirred = false;
 	if (wn_mode() != WN_MODE_ON || (!w->down && window >= WIDE_WINDOW))
 		return;
+	if (!w->down)
+		pace(l, index, w);
 	for (;;) {
 		most = most_ahead(l, w);
 		if (!wn_walk_order(w, f->unit, floor, most, f->size, &o))

@@ -188,6 +188,9 @@ bool wn_walk_order(const struct wn_walk *w, uint64_t unit, uint64_t floor, uint6
 {
 	uint64_t may = wn_min(outlook(w, floor), most);
 
+	if (!w->down && w->lead)
+		may = wn_min(may, wn_max(w->lead, floor));
+
 	if (!w->live || w->steps < WN_WALK_STEPS)
 		return false;
 	o->unit = unit;

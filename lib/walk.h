@@ -33,6 +33,8 @@ struct wn_walk {
 	uint64_t pos;	   /* the page where its reader was seen last */
 	uint64_t stride;   /* length of the last step */
 	uint64_t passed;   /* bytes from where it began */
+	uint64_t lead;	   /* how far ahead of its reader to be, upward */
+	uint64_t landed;   /* and up to here it has arrived, as far as is known */
 	uint64_t edge;	   /* asked for: from here to pos, or up to here when it goes up */
 	uint64_t first;	   /* where asking began */
 	uint64_t settled;  /* what edge was a while ago: faults up to here came after it */
