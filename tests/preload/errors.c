@@ -79,7 +79,7 @@ extern ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
 extern ssize_t __pread_chk(int fd, void *to, size_t n, off_t offset, size_t room);
 extern ssize_t __pread64_chk(int fd, void *to, size_t n, off64_t offset, size_t room);
 
-static void *const nowhere = (void *)8;
+static void *volatile nowhere = (void *)8;
 
 /* Every way to read of this descriptor, right and wrong. */
 static void reads_of(int fd)
