@@ -82,6 +82,7 @@ static void set_sizes(struct wn_engine_file *f, struct wn_file *w)
 {
 	struct wn_device_limits l = wn_device_limits((dev_t)wn_load(&w->dev));
 
+	f->readahead = l.readahead;
 	f->chunk = wn_max(l.readahead, l.request);
 	if (!f->chunk)
 		f->chunk = UNKNOWN_CHUNK;

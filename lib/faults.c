@@ -28,6 +28,9 @@
 #define MINOR_GAP (256u * 1024)
 #define NEIGHBOURHOOD (64u * 1024)
 #define SETTLE_NS (5u * MS)
+/* How often a reader's speed is measured, and what of its way may lie ahead of it. */
+#define GAUGE_NS (50u * MS)
+#define STRETCH_NS (250u * MS)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * 1024 * 1024)
 /* What the kernel is taken to read at a fault as long as the device is not known. */
@@ -64,30 +67,70 @@ static bool is_copied(const struct wn_streams *t, const struct wn_access *a)
 	return false;
 }
 
+/*
+ * What its reader, or the device where that is slower, gets through in a quarter of a
+ * second: more than that ahead gains nothing, and is lost if the reader stops.
+ */
+static void gauge(struct wn_walk *w, uint64_t now_ns)
+{
+	uint64_t ns = now_ns - w->gauge_ns;
+	uint64_t way = w->pos > w->gauge ? w->pos - w->gauge : w->gauge - w->pos;
+
+	if (w->gauge_ns && ns < GAUGE_NS)
+		return;
+	if (w->gauge_ns && w->asking)
+		w->stretch = wn_max(way / (ns / 1024) * (STRETCH_NS / 1024), 1);
+	w->gauge = w->pos;
+	w->gauge_ns = now_ns;
+}
+
 /* Not while the policy would rather have the memory for others. */
 static uint64_t most_ahead(const struct wn_loop *l, const struct wn_walk *w)
 {
 	const struct wn_policy *p = &l->st->policy;
 	struct wn_bounds b = { .streams = !w->asking };
+	uint64_t most;
 
 	wn_streams_share(&l->st->streams, &b);
 	wn_faults_share(&l->st->walks, &b);
 	b.ahead -= wn_walk_ahead(w);
-	return wn_min(wn_min(wn_load(&l->k.options->value[WN_OPT_WINDOW]),
-			     p->budget / (b.streams ? b.streams : 1)),
-		      wn_above(p->budget, b.ahead));
+	most = wn_min(wn_load(&l->k.options->value[WN_OPT_WINDOW]),
+		      p->budget / (b.streams ? b.streams : 1));
+	if (w->stretch)
+		most = wn_min(most, wn_max(w->stretch, 2 * l->st->engine.file[w->file].unit));
+	return wn_min(most, wn_above(p->budget, b.ahead));
 }
 
-/* Downward in chunks, the last one first, since that is where the reader comes first. */
-static void ask_down(struct wn_loop *l, int index, struct wn_walk *w, const struct wn_order *o)
+/* What one entry of the table above the last one maps. */
+static uint64_t huge_page(void)
+{
+	return wn_page_size() / sizeof(uint64_t) * wn_page_size();
+}
+
+/*
+ * Downward in chunks, the last one first, since that is where the reader comes first; or in
+ * one ride.  False when it is better to wait.
+ */
+static bool ask_down(struct wn_loop *l, int index, struct wn_walk *w, const struct wn_order *o,
+		     uint64_t spacing)
 {
 	struct wn_engine_file *f = &l->st->engine.file[w->file];
 	struct wn_stream s = { .file = w->file, .serial = w->serial };
-	bool ride = f->way == WN_RIDE && o->to - o->from >= 4 * f->unit;
+	struct wn_lane *lane = &l->k.engine->lane[WN_STREAMS + index];
+	uint64_t length = o->to - o->from;
+	bool ripe = f->way == WN_RIDE && length >= f->unit && wn_seed_ripe(lane, o->from);
+	/* Without a seed the folios of a short ride would be small. */
+	bool ride = ripe || (f->way == WN_RIDE && length >= 4 * f->unit);
 	struct wn_order piece = *o;
 	uint64_t chunk = f->chunk & -f->chunk;
+	bool leave = w->huge && !ripe, wait = leave && length >= f->unit;
 
-	while (piece.to > o->from) {
+	/* Before long, blocks will be long enough for it. */
+	if (4 * length >= f->unit || w->huge)
+		wn_seed_plant(&l->k, f, lane, wait ? o->to : o->from, spacing);
+	if (wait)
+		return false;
+	while (piece.to > o->from && !leave) {
 		piece.from = ride ? o->from :
 				    wn_max(o->from, wn_round_down(piece.to - 1, chunk));
 		piece.exact = piece.to;
@@ -98,6 +141,12 @@ static void ask_down(struct wn_loop *l, int index, struct wn_walk *w, const stru
 		piece.to = piece.from;
 	}
 	w->edge = o->from;
+	/* What is left to the kernel has not been asked for. */
+	if (leave)
+		w->first = o->from;
+	else
+		wn_count(&l->st->stats, walk_bytes, length);
+	return true;
 }
 
 static void ask_up(struct wn_loop *l, int index, struct wn_walk *w, const struct wn_order *o)
@@ -105,6 +154,7 @@ static void ask_up(struct wn_loop *l, int index, struct wn_walk *w, const struct
 	struct wn_stream s = { .file = w->file, .serial = w->serial, .pos = o->from };
 
 	w->edge = wn_engine_ask(&l->k, WN_STREAMS + index, &s, o);
+	wn_count(&l->st->stats, walk_bytes, wn_above(w->edge, o->from));
 }
 
 /*
@@ -157,8 +207,9 @@ static void serve(struct wn_loop *l, int index)
 	struct wn_order o;
 
 	w->stirred = false;
-	if (wn_mode() != WN_MODE_ON || (!w->down && window >= WIDE_WINDOW))
+	if (wn_mode() != WN_MODE_ON || (!w->down && (window >= WIDE_WINDOW || w->huge)))
 		return;
+	gauge(w, l->now);
 	if (!w->down)
 		pace(l, index, w);
 	for (;;) {
@@ -172,15 +223,14 @@ static void serve(struct wn_loop *l, int index)
 			return;
 		before = w->edge;
 		wn_count(&l->st->stats, walks, !w->asking);
-		if (w->down)
-			ask_down(l, index, w, &o);
-		else
-			ask_up(l, index, w, &o);
-		if (w->asking && w->edge == before)
-			return;
-		wn_count(&l->st->stats, walk_bytes, w->down ? o.to - o.from : wn_above(w->edge, o.from));
 		if (!w->asking)
 			w->first = w->down ? o.to : o.from;
+		if (!w->down)
+			ask_up(l, index, w, &o);
+		else if (!ask_down(l, index, w, &o, wn_walk_block(f->unit, most)))
+			return;
+		if (w->asking && w->edge == before)
+			return;
 		w->asking = true;
 	}
 }
@@ -207,6 +257,26 @@ static bool was_missing(const struct wn_loop *l, struct wn_walk *w, uint64_t x, 
 	return missing;
 }
 
+/* Records, a step apart that is too long for a walk: asked for one by one, and exactly. */
+static bool take_stride(struct wn_loop *l, const struct wn_access *a, uint64_t least,
+			uint32_t serial)
+{
+	struct wn_stride *r = wn_stride_fault(&l->st->strides, a, least, serial, l->now);
+	struct wn_cover_file id = { .file = a->file, .serial = serial };
+	struct wn_engine_file *f = &l->st->engine.file[a->file];
+	struct wn_walk none = { 0 };
+	struct wn_order o;
+
+	if (!r)
+		return false;
+	while (wn_mode() == WN_MODE_ON &&
+	       wn_stride_order(r, most_ahead(l, &none), f->size, &o)) {
+		wn_engine_ask_exactly(&l->k, id, &o);
+		wn_count(&l->st->stats, walk_bytes, o.to - o.from);
+	}
+	return true;
+}
+
 bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 {
 	struct wn_file *file = &l->k.track->files.slot[a->file];
@@ -221,6 +291,14 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 		return false;
 	/* Half of its window on each side of a fault, to the end of a neighbourhood. */
 	g.major = wn_max(wn_load(&file->kernel_window), SOME_WINDOW) / 2 + NEIGHBOURHOOD;
+	/* Or two huge pages, of which one is mapped. */
+	if (a->flags & WN_ACCESS_HUGE)
+		g.major = g.minor = 2 * huge_page();
+	if (take_stride(l, a, g.major, serial)) {
+		/* What has been asked for shows in minor faults only. */
+		wn_watch_closer(&l->st->watch, a->thread, 1);
+		return true;
+	}
 	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, retired, l);
 	if (i < 0)
 		return false;
@@ -259,7 +337,8 @@ static void see(struct wn_loop *l)
 			a.offset = m.offset + (f.addr - m.start);
 			a.file = m.file;
 			a.length = wn_page_size();
-			a.flags = (uint8_t)((m.random || m.huge ? WN_ACCESS_EXACT : 0) |
+			a.flags = (uint8_t)((m.random ? WN_ACCESS_EXACT : 0) |
+					    (m.huge ? WN_ACCESS_HUGE : 0) |
 					    (f.major ? WN_ACCESS_FAULTED : 0));
 			l->thread = f.thread;
 			if (f.major)

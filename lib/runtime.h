@@ -21,6 +21,7 @@
 #include "ring.h"
 #include "stats.h"
 #include "stream.h"
+#include "stride.h"
 #include "track/mapping.h"
 #include "walk.h"
 #include "watch/watch.h"
@@ -75,6 +76,7 @@ struct wn_state {
 	/* The helper's own. */
 	struct wn_streams streams;
 	struct wn_walks walks;
+	struct wn_strides strides;
 	struct wn_watch watch;
 	struct wn_engine engine;
 	struct wn_policy policy;

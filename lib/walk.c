@@ -10,7 +10,7 @@
 #define BLOCK_MIN (64u * 1024)
 #define BAND (256u * 1024)
 #define STEP_UP (128u * 1024)
-#define BLOCK_MAX (32u * 1024 * 1024)
+#define BLOCK_MAX (16u * 1024 * 1024)
 
 uint64_t wn_walk_ahead(const struct wn_walk *w)
 {
@@ -123,6 +123,7 @@ int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn
 	}
 	t->slot[i].thread = a->thread;
 	t->slot[i].used_ns = now_ns;
+	t->slot[i].huge = a->flags & WN_ACCESS_HUGE;
 	return i;
 }
 
@@ -131,15 +132,21 @@ static uint64_t power_below(uint64_t v)
 	return v ? (uint64_t)1 << (63 - __builtin_clzll(v)) : 0;
 }
 
-/*
- * Blocks in descending order, each as long as half of what may be ahead, so that the next
- * is under way while the reader is in the last one.
- */
+uint64_t wn_walk_block(uint64_t unit, uint64_t may)
+{
+	uint64_t block = wn_max(wn_min(power_below(may / 4), BLOCK_MAX), BLOCK_MIN);
+
+	if (block < unit && power_below(may / 2) >= unit)
+		block = power_below(may / 2);
+	return block;
+}
+
+/* Blocks in descending order. */
 static bool order_down(const struct wn_walk *w, uint64_t unit, uint64_t may, struct wn_order *o)
 {
 	uint64_t edge = w->asking ? wn_min(w->edge, w->pos) : w->pos;
 	uint64_t goal = wn_above(w->pos, may);
-	uint64_t block = wn_max(wn_min(power_below(may / 2), BLOCK_MAX), BLOCK_MIN);
+	uint64_t block = wn_walk_block(unit, may);
 
 	if (edge <= goal || wn_round_down(edge - 1, block) < goal)
 		return false;

@@ -34,6 +34,9 @@ struct wn_walk {
 	uint64_t stride;   /* length of the last step */
 	uint64_t passed;   /* bytes from where it began */
 	uint64_t lead;	   /* how far ahead of its reader to be, upward */
+	uint64_t stretch;  /* what it has gone through in a quarter of a second; 0: not known */
+	uint64_t gauge;	   /* where that was measured last, */
+	uint64_t gauge_ns; /* and when; 0: not yet */
 	uint64_t landed;   /* and up to here it has arrived, as far as is known */
 	uint64_t edge;	   /* asked for: from here to pos, or up to here when it goes up */
 	uint64_t first;	   /* where asking began */
@@ -48,6 +51,7 @@ struct wn_walk {
 	bool live;
 	bool asking;	   /* edge means something */
 	bool stirred;	   /* it came on since it was served */
+	bool huge;	   /* its faults are a huge page apart, and its folios should stay huge */
 	/* Of reads through a descriptor only. */
 	bool read;
 	int32_t trend;	   /* above 0: it goes up */
@@ -89,6 +93,13 @@ int wn_walk_room(struct wn_walks *t, void (*retired)(void *ctx, int index), void
 
 /* Bytes that have been asked for and that its reader has not come to. */
 uint64_t wn_walk_ahead(const struct wn_walk *w);
+
+/*
+ * How long the blocks are in which one that goes down is served: a quarter of what may be
+ * ahead, so that three are under way while the reader is in the last one; half, if less is
+ * too short for a ride.
+ */
+uint64_t wn_walk_block(uint64_t unit, uint64_t may);
 
 /*
  * What to ask for now; false for nothing.  unit: what the engine asks for at a time;

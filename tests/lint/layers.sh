@@ -10,9 +10,9 @@ rooms='
 base/
 flow options stats log
 ring track/ watch/
-stream walk walk_read
+stream walk walk_read stride
 policy cover
-engine find filesystems ride advise uring
+engine find filesystems ride seed advise uring
 runtime loop faults helper copy watch api request repeat drop reads
 front/
 '

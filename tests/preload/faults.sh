@@ -75,11 +75,32 @@ if [ "$(counter watched_faults)" = 0 ]; then
 else
 	helped_load "backward" "" --order backward
 	helped_load "backward, advised sequential" "" --order backward --advice sequential
+	# The kernel reads in huge pages there, until seeds are ripe; the rest is led.
+	load "backward, advised hugepage" "" --order backward --advice hugepage
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size / 4))
+	# Only where the reader is in the block already.
+	want "bytes asked for by advice" "$(counter advise_bytes)" "<=" $((size / 16))
+	want "major faults" "$(value majflt)" "<=" "$bare_faults"
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	verdict "$name"
 	helped_load "backward, shared mapping" "" --order backward --map shared
 	helped_load "backward, descriptor closed" "" --order backward --close-fd 1
 	helped_load "backward, 4 threads with a range each" "" --order backward --threads 4
 	helped_load "backward, by advice" WILLNEED_WAY=advise --order backward
 	helped_load "backward, by address" WILLNEED_WAY=address --order backward
+
+	# Records: a page of every MiB, and 64 KiB of every 512 KiB, which is an eighth.  At a
+	# fault the kernel reads 128 KiB.
+	load "a page per MiB" "" --piece 4K --stride 1M
+	want "bytes read" "$(value read_bytes)" "<=" "$bare_read"
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((mib / 4 * 4096))
+	want "bytes asked for ahead" "$(counter walk_bytes)" "<=" $((mib * 4096))
+	verdict "$name"
+	load "64 KiB of every 512 KiB" "" --piece 64K --stride 512K
+	want "bytes read" "$(value read_bytes)" "<=" "$bare_read"
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size / 32))
+	want "bytes asked for ahead" "$(counter walk_bytes)" "<=" $((size / 8))
+	verdict "$name"
 
 	# It has one major fault, and is over soon: how much of it is led depends on the time.
 	load "forward" "" --order forward
@@ -135,13 +156,10 @@ fi
 
 quiet_load "random pages" "" --order random --piece 4K --pieces 4000
 quiet_load "random pages, 8 threads" "" --order random --piece 4K --pieces 500 --threads 8
-quiet_load "a page per MiB" "" --piece 4K --stride 1M
 quiet_load "a page per MiB, backward" "" --piece 4K --stride 1M --order backward
-quiet_load "64 KiB of every 512 KiB" "" --piece 64K --stride 512K
 quiet_load "backward, advised random" "" --order backward --advice random --length 16M
 want "bytes asked for" "$(counter asked_bytes)" == 0
 verdict "advice to read nothing ahead is obeyed"
-quiet_load "backward, advised hugepage" "" --order backward --advice hugepage
 
 for off in WILLNEED_WATCH=off WILLNEED=off WILLNEED=observe WILLNEED_MIN_WATCH=1G; do
 	load "$off" $off --order backward --length 32M

@@ -231,6 +231,12 @@ long fake_read_nowait(struct fake_open *o, uint64_t offset, uint64_t length)
 		return 1;
 	if (want > own && fake.request / PAGE > own)
 		most = want < fake.request / PAGE ? want : fake.request / PAGE;
+	/* A short read begins a window only behind what this file has read last. */
+	if (f->page[page] == FAKE_MISSING && want <= most && page && page - o->ra_prev > 1) {
+		for (uint64_t p = page; p < page + want; p++)
+			ask_page(f, p);
+		return -EAGAIN;
+	}
 	if (f->page[page] == FAKE_MISSING) {
 		uint64_t size = want > most ? most : 4 * want < most ? 4 * want : most;
 
@@ -246,7 +252,11 @@ long fake_read_nowait(struct fake_open *o, uint64_t offset, uint64_t length)
 				;
 		start_window(o, next, most, next);
 	}
-	return f->page[page] == FAKE_CACHED ? 1 : -EAGAIN;
+	if (f->page[page] != FAKE_CACHED)
+		return -EAGAIN;
+	/* All that is copied is one byte; see last_byte in engine.h. */
+	o->ra_prev = (offset + 1) / PAGE;
+	return 1;
 }
 
 void fake_read_advised(int file, uint64_t offset, uint64_t length)

@@ -14,7 +14,7 @@ struct fake_open {
 	bool sequential;
 	int64_t position;
 	/* What the kernel keeps for each open file, in pages. */
-	uint64_t ra_start, ra_size, ra_mark;
+	uint64_t ra_start, ra_size, ra_mark, ra_prev;
 };
 
 struct fake_mapping {
