@@ -766,7 +766,8 @@ TEST(reads_in_order_are_led)
 		}
 		/* Upward, the kernel's own readahead would do what comes first. */
 		assert_true(fake.blocks * 512 <= (down ? MIB / 2 : 3 * MIB));
-		assert_int_equal(fake_most_asked(file, 0, SIZE), 1);
+		/* Downward a few pages in front of each ride are read twice; see seed.c. */
+		assert_in_range(fake_most_asked(file, 0, SIZE), 1, 1 + down);
 		assert_int_equal(fake.foul, 0);
 		wn_reads_closing(&me, FD);
 		assert_int_equal(refs(), 0);
