@@ -79,13 +79,17 @@ static int had_to_read(struct wn_reader *me)
 	return me->blocks > before ? COLD_YES : COLD_NO;
 }
 
+static bool is_leased(const struct look *l)
+{
+	return wn_load(&l->read->leased) && wn_load(&l->read->serial) == l->id.serial;
+}
+
 /* A reference that lasts until the file is quiet, or a descriptor of it is closed. */
 static bool lease(struct look *l)
 {
 	uint16_t slot = l->id.file;
 
-	if (slot != WN_NO_FILE && wn_load(&l->read->leased) &&
-	    wn_load(&l->read->serial) == l->id.serial)
+	if (slot != WN_NO_FILE && is_leased(l))
 		return true;
 	if (wn_sys->fcntl_getfl(l->fd) & O_DIRECT)
 		return false;
@@ -122,11 +126,6 @@ static bool is_asked(const struct look *l)
 {
 	wn_tick(l->st);
 	return wn_cover_asked(&l->st->cover, l->id, l->from, l->from + 1);
-}
-
-static bool is_leased(const struct look *l)
-{
-	return wn_load(&l->read->leased) && wn_load(&l->read->serial) == l->id.serial;
 }
 
 /* How this read continues what was read at the mark: what to tell the helper. */
@@ -367,7 +366,8 @@ void wn_reads_closing(struct wn_reader *me, int fd)
 		return;
 	by = &st->reads.by_fd[fd % WN_READ_FDS];
 	slot = wn_load(by);
-	if (!slot)
+	/* In the child of a vfork() it is a copy: its parent reads on. */
+	if (!slot || (st->pid && st->pid != (uint32_t)wn_sys->getpid()))
 		return;
 	wn_store(by, 0);
 	if (!wn_swap32(&st->reads.file[--slot].leased, 1, 0))

@@ -192,6 +192,27 @@ static void reads(const char *path)
 		SHOW(close(fds[f]));
 		SHOW(read(fds[f], buf, MIB));
 	}
+	SHOW(dup2(out, out));
+	SHOW(dup2(-1, out));
+	SHOW(dup2(out, -1));
+	SHOW(dup2(9999, 9999));
+	SHOW(dup2(out, INT_MAX));
+	SHOW(dup2(out, 900));
+	SHOW(dup3(out, out, 0));
+	SHOW(dup3(out, 901, O_CLOEXEC));
+	SHOW(dup3(out, 902, 12345));
+	SHOW(dup3(out, -1, 0));
+	SHOW(fcntl(901, F_GETFD));
+	SHOW(close_range(901, 900, 0));
+	SHOW(close_range(900, 901, 12345));
+	SHOW(close_range(900, 900, CLOSE_RANGE_CLOEXEC));
+	SHOW(fcntl(900, F_GETFD));
+	SHOW(close_range(900, 900, 0));
+	SHOW(fcntl(900, F_GETFD));
+	SHOW(close_range(UINT_MAX, UINT_MAX, 0));
+	closefrom(901);
+	SHOW(fcntl(901, F_GETFD));
+	closefrom(INT_MAX);
 }
 
 /* Everything twice: the second time it has been asked for already. */

@@ -449,12 +449,42 @@ static void cut(void)
 
 /* -- Letting go ------------------------------------------------------------------------ */
 
+static void by_close(int fd)
+{
+	MUST(!close(fd));
+}
+
+static void by_dup2(int fd)
+{
+	MUST(dup2(0, fd) == fd);
+}
+
+static void by_dup3(int fd)
+{
+	MUST(dup3(0, fd, O_CLOEXEC) == fd);
+}
+
+static void by_close_range(int fd)
+{
+	MUST(close_range((unsigned)fd, ~0u, 0) == 0);
+}
+
+static void by_closefrom(int fd)
+{
+	closefrom(fd);
+}
+
+static void (*closes)(int fd) = by_close;
+
 static void read_half(void)
 {
 	int fd = begin();
 
 	read_down(fd, size, size / 2);
-	MUST(!close(fd));
+	closes(fd);
+	if (closes == by_dup2 || closes == by_dup3)
+		return;
+	MUST(fcntl(fd, F_GETFD) == -1);
 }
 
 /* More than the thread asks for itself: the helper has a part in it. */
@@ -481,6 +511,16 @@ static bool unused(void)
  * On a machine that is busy the two milliseconds that close() waits may be too few; not
  * often, though, or it does not wait at all.
  */
+static bool soon_unused(void)
+{
+	for (int tries = 0; tries < 30; tries++) {
+		if (unused())
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
 static void lease_after(void (*reading)(void))
 {
 	int refused = 0;
@@ -502,6 +542,58 @@ static void lease_after(void (*reading)(void))
 static void leased(void)
 {
 	lease_after(read_half);
+}
+
+static void otherwise_closed(void)
+{
+	static void (*const ways[])(int) = { by_dup2, by_dup3, by_close_range, by_closefrom };
+
+	for (int i = 0; i < 4; i++) {
+		closes = ways[i];
+		leased();
+	}
+}
+
+/* What was said of a descriptor does not hold for what has its number later. */
+static void forgotten(void)
+{
+	static void (*const ways[])(int) = { by_close, by_dup2, by_close_range, by_closefrom };
+
+	for (int i = 0; i < 4; i++) {
+		int fd = begin(), other_one;
+
+		MUST(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM) == 0);
+		if (ways[i] == by_dup2) {
+			other_one = begin();
+			MUST(dup2(other_one, fd) == fd && !close(other_one));
+		} else {
+			ways[i](fd);
+			MUST(open(path, O_RDONLY) == fd);
+		}
+		read_down(fd, size, size / 2);
+		MUST(!close(fd));
+	}
+}
+
+/* The child of a vfork() has copies; what its parent reads is not let go of. */
+static void borrowed(void)
+{
+	int fd = begin(), status;
+
+	for (size_t at = size; at > 0; at -= size / 16) {
+		pid_t pid;
+
+		read_down(fd, at, at - size / 16);
+		pid = vfork();
+		if (!pid) {
+			close(fd);
+			dup2(2, fd);
+			_exit(0);
+		}
+		MUST(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+	MUST(!close(fd));
+	MUST(soon_unused());
 }
 
 static void long_reads(void)
@@ -601,7 +693,7 @@ static void forked(void)
 	read_down(fd, size / 2, 0);
 	MUST(entries("/proc/self/fd") == at_start + 1);
 	MUST(!close(fd));
-	MUST(unused());
+	MUST(soon_unused());
 }
 
 static void executed(void)
@@ -721,7 +813,7 @@ static void confined(void)
 	chill(path);
 	read_down(fd, size, 0);
 	MUST(!close(fd));
-	MUST(tasks() == 1 && unused());
+	MUST(tasks() == 1 && soon_unused());
 }
 
 /* As strict as it gets: anything but read, write and the end of the thread kills. */
@@ -777,7 +869,8 @@ int main(int argc, char **argv)
 		{ "direct", direct },	   { "others", others },
 		{ "written", written },	   { "punched", punched },
 		{ "cut", cut },		   { "leased", leased },
-		{ "long", long_reads },
+		{ "long", long_reads },	   { "otherwise", otherwise_closed },
+		{ "forgotten", forgotten }, { "borrowed", borrowed },
 		{ "umounted", umounted },  { "unlinked", unlinked },
 		{ "replaced", replaced },  { "forked", forked },
 		{ "executed", executed },  { "continued", continued },

@@ -162,6 +162,7 @@ both "four threads, one descriptor" threads
 wcmp "duplicated descriptors" "$tmp/reads" duplicates "$file"
 both "numbers that belong to other files" replaced
 both "fork" forked
+both "vfork" borrowed
 both "threads that are cancelled" cancels
 both "interrupted calls, and reads in a handler" interrupts
 both "no new privileges" confined
@@ -189,6 +190,10 @@ rewritten "a file that is punched while it is read" punched
 rewritten "a file that is cut while it is read" cut
 helped "closed when close() returns" "$tmp/reads" leased "$file"
 helped "closed when close() returns, after long reads" "$tmp/reads" long "$file"
+helped "closed when dup2(), dup3(), close_range(), closefrom() return" "$tmp/reads" otherwise \
+	"$file"
+helped "advice ends with its descriptor" "$tmp/reads" forgotten "$file"
+at_least "bytes asked for, in all four rounds" "$(counter asked_bytes)" $((50 * 1048576))
 helped "an unlinked file" "$tmp/reads" unlinked "$file" "$mnt"
 make_file "$file" 32
 

@@ -24,7 +24,8 @@
  *	orders			and from here on: FROM TO SLACK, or FROM TO asked, by
  *				the thread itself for the read that it is about to make
  *
- * Threads go side by side, a MiB, or a read, each in turn; the helper makes a round after each turn.
+ * Threads go side by side, a MiB or a read each in turn; the helper makes a round after
+ * each turn.
  */
 #include <dirent.h>
 #include <errno.h>

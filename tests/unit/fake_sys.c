@@ -306,7 +306,7 @@ static void do_thread_reads(struct wn_thread_reads *out)
 
 static int do_getpid(void)
 {
-	return 1234;
+	return fake.process;
 }
 
 static int do_gettid(void)

@@ -76,6 +76,7 @@ struct fake {
 	uint32_t dead_thread; /* /proc/self/task/N of this one is gone */
 	int getfl;            /* what F_GETFL says */
 	int thread;           /* that makes the calls */
+	int process;
 	struct {
 		enum fake_kind kind;
 		uint64_t nth; /* counted from the moment it is set; 0: never */

@@ -33,7 +33,7 @@ void fake_reset(void)
 	memset(fake_fds, 0, sizeof(fake_fds));
 	memset(&fake, 0, sizeof(fake));
 	file_count = fake_map_count = 0;
-	fake.thread = 1234;
+	fake.thread = fake.process = 1234;
 	fake.now_ns = 1000 * (uint64_t)1000000000;
 	fake.readahead = 128 * 1024;
 	fake.request = 1280 * 1024;

@@ -393,6 +393,19 @@ TEST(a_forked_child_can_let_go)
 	assert_int_equal(refs(), 0);
 }
 
+TEST(what_a_borrowing_child_closes_is_open_still)
+{
+	open_file(SIZE);
+	become_cold();
+	fake.process = 999;
+	wn_reads_closing(&me, FD);
+	assert_int_equal(refs(), 1);
+	assert_int_equal(kit.st->released, 0);
+	fake.process = 1234;
+	wn_reads_closing(&me, FD);
+	assert_int_equal(refs(), 0);
+}
+
 /* -- Advice and flags ------------------------------------------------------------------ */
 
 TEST(random_descriptors_are_left_alone)
@@ -796,6 +809,7 @@ int main(void)
 		cmocka_unit_test(quiet_files_are_let_go_of),
 		cmocka_unit_test(the_end_of_the_helper_lets_go),
 		cmocka_unit_test(a_forked_child_can_let_go),
+		cmocka_unit_test(what_a_borrowing_child_closes_is_open_still),
 		cmocka_unit_test(random_descriptors_are_left_alone),
 		cmocka_unit_test(other_advice_changes_nothing),
 		cmocka_unit_test(random_is_forgotten),
