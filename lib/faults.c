@@ -318,8 +318,12 @@ void wn_faults_read(struct wn_loop *l, const struct wn_access *a)
 	l->thread = a->thread;
 	l->worked = l->now;
 	l->st->reads.seen_ns[a->file] = l->now;
-	if (wn_engine_prepare(&l->k, a->file, a->thread))
-		wn_walk_read(&l->st->walks, a, serial, l->now, retired, l);
+	if (!wn_engine_prepare(&l->k, a->file, a->thread))
+		return;
+	if (a->flags & WN_ACCESS_APART ||
+	    wn_walk_leaves_gaps(&l->st->walks, wn_walk_read(&l->st->walks, a, serial, l->now,
+							   retired, l)))
+		take_stride(l, a, 1, serial);
 }
 
 static void see(struct wn_loop *l)

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/sys.h"
+#include "exact.h"
 #include "helper.h"
 #include "request.h"
 #include "runtime.h"
@@ -22,8 +23,6 @@
 #define GAP (64u * KIB)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * MIB)
-/* Of a read that the kernel would cut in pieces, so much is asked for by its own thread. */
-#define BITE (2u * MIB)
 
 /*
  * Descriptors advised POSIX_FADV_RANDOM.  Not in the state, which only files that are read
@@ -134,7 +133,7 @@ static bool compare(const struct wn_mark *m, const struct look *l, struct wn_acc
 	uint64_t from = wn_load(&m->from), to = wn_load(&m->to);
 	uint64_t unseen = wn_load(&m->granted) + GAP;
 	uint64_t n = l->to - l->from;
-	uint64_t far = BAND * wn_min(wn_max(n, wn_page_size()), MIB);
+	uint64_t far = BAND * wn_min(wn_max(n, wn_page_size()) + wn_load(&m->granted), MIB);
 
 	a->offset = l->from;
 	a->length = n;
@@ -152,7 +151,16 @@ static bool compare(const struct wn_mark *m, const struct look *l, struct wn_acc
 		a->length = from - l->from;
 		return true;
 	}
-	return (l->from > to ? l->from - to : to - l->from) <= far;
+	if ((l->from > to ? l->from - to : to - l->from) <= far) {
+		/* Others have read what lies between, if this thread found its part of it warm. */
+		if (l->from > to && wn_load(&m->granted)) {
+			a->offset = to;
+			a->length = l->to - to;
+		}
+		return true;
+	}
+	a->flags = WN_ACCESS_APART;
+	return (int64_t)(l->from - from) == wn_load(&m->step);
 }
 
 static void tell(struct look *l, struct wn_access *a)
@@ -193,89 +201,19 @@ static uint64_t follow(struct look *l)
 	l->thread = (uint32_t)wn_sys->gettid();
 	m = &l->read->mark[l->thread % WN_MARKS];
 	near = compare(m, l, &a);
-	run = a.flags ? wn_load(&m->run) + a.length : 0;
+	run = near && a.flags != WN_ACCESS_APART ? wn_load(&m->run) + a.length : 0;
 	grant = grant_for(l, m, run);
 	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WIDE_WINDOW)
 		grant = WARM;
 	else if (near)
 		tell(l, &a);
 	wn_store(&m->warm, l->cold || l->led ? 0 : wn_load(&m->warm) + 1);
+	wn_store(&m->step, (int64_t)(l->from - wn_load(&m->from)));
 	wn_store(&m->from, l->from);
 	wn_store(&m->to, l->to);
 	wn_store(&m->run, run);
 	wn_store(&m->granted, grant);
 	return grant;
-}
-
-/* How much of a range is cached; false where the kernel does not tell. */
-static bool cached(const struct look *l, uint64_t *bytes)
-{
-	struct wn_cachestat found;
-
-	if (wn_sys->cachestat(l->fd, l->from, l->to - l->from, &found) < 0)
-		return false;
-	*bytes = found.cached * wn_page_size();
-	return true;
-}
-
-/*
- * Advice for all of a range reads as much of it as one call of advice can, which tells how
- * much that is, before there is anybody who could look it up.
- */
-static uint64_t learn_chunk(struct look *l)
-{
-	uint64_t before, after;
-
-	if (!cached(l, &before) || wn_sys->fadvise(l->fd, (off_t)l->from, (off_t)(l->to - l->from),
-						   POSIX_FADV_WILLNEED) < 0 ||
-	    !cached(l, &after) || after <= before)
-		return 0;
-	wn_count(&l->st->stats, kernel_calls, 1);
-	return wn_round_down(after - before, wn_page_size());
-}
-
-/*
- * A cold read of more than the kernel asks the device for at a time: it would be cut in
- * pieces by windows that begin wherever the last ones ended.  Its own thread asks for all
- * of it, exactly and at once; what of a long one comes later is the helper's.
- */
-static void ask_exactly(struct look *l)
-{
-	uint64_t to = wn_min(l->to, l->from + BITE), at = l->from;
-	uint64_t chunk = wn_load(&l->file->chunk);
-	uint16_t slot;
-
-	if (!wn_may_ask() || (chunk && l->to - l->from <= chunk))
-		return;
-	wn_cover_mark(&l->st->cover, l->id, at, to);
-	if (!chunk) {
-		chunk = learn_chunk(l);
-		if (!chunk)
-			return;
-		wn_store(&l->file->chunk, (uint32_t)wn_min(chunk, UINT32_MAX));
-		at += chunk;
-	}
-	for (; at < to; at += chunk) {
-		wn_count(&l->st->stats, kernel_calls, 1);
-		if (wn_sys->fadvise(l->fd, (off_t)at, (off_t)wn_min(chunk, to - at),
-				    POSIX_FADV_WILLNEED) < 0)
-			break;
-	}
-	wn_count(&l->st->stats, asked_bytes, to - l->from);
-	wn_count(&l->st->stats, inline_bytes, to - l->from);
-	slot = to < l->to ? wn_request_hold(l->st, &l->stat, l->fd) : WN_NO_FILE;
-	/* Another one, if another thread has just closed the file. */
-	if (slot != WN_NO_FILE && (slot != l->id.file || !wn_request(l->st, slot, to, l->to)))
-		wn_track_drop(wn_rt.track, &l->st->lock, slot);
-}
-
-/* Cold for certain, when it is not known yet whether the thread has read anything cold? */
-static bool looks_cold(const struct look *l)
-{
-	uint64_t there;
-
-	return l->to - l->from >= FIRST && cached(l, &there) &&
-	       there < (l->to - l->from) / 2;
 }
 
 static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahead)
@@ -309,7 +247,8 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		leased = is_leased(&l);
 	}
 	l.led = asked && leased;
-	l.cold = !asked && (cold == COLD_YES || (cold == COLD_UNKNOWN && looks_cold(&l)));
+	l.cold = !asked && (cold == COLD_YES || (cold == COLD_UNKNOWN && l.to - l.from >= FIRST &&
+					     wn_exact_is_cold(fd, l.from, l.to)));
 	/* It is warm, or the program itself has asked for it. */
 	if (!leased && !l.cold)
 		return cold == COLD_UNKNOWN ? FIRST : WARM;
@@ -318,7 +257,7 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		return WARM;
 	wn_count(&l.st->stats, reads_cold, l.cold || l.led);
 	if (l.cold && ahead && l.to - l.from >= FIRST)
-		ask_exactly(&l);
+		wn_exact_ask(l.st, l.id, &l.stat, fd, l.from, l.to);
 	return follow(&l);
 }
 

@@ -41,6 +41,7 @@ struct wn_reads {
 			uint64_t from;	  /* the last read that was looked at */
 			uint64_t to;
 			uint64_t run;	  /* bytes that were read in sequence before it */
+			int64_t step;	  /* from the beginning of the one before */
 			uint64_t granted; /* bytes that may have been read unseen since */
 			uint64_t warm;	  /* looks in a row that found nothing to be read */
 		} mark[WN_MARKS];

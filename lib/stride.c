@@ -73,6 +73,9 @@ struct wn_stride *wn_stride_fault(struct wn_strides *t, const struct wn_access *
 
 	s->used_ns = now_ns;
 	s->before = x;
+	/* Reads tell how long a record is. */
+	if (a->kind == WN_ACCESS_READ)
+		s->length = a->offset + a->length - x;
 	if (x == s->last)
 		return believed ? s : NULL;
 	if (believed && within(s, x, a->flags & WN_ACCESS_FAULTED))
@@ -96,7 +99,8 @@ struct wn_stride *wn_stride_fault(struct wn_strides *t, const struct wn_access *
 	s->step = (int64_t)(x - s->last);
 	s->last = x;
 	s->edge = x;
-	s->length = wn_page_size();
+	if (a->kind != WN_ACCESS_READ)
+		s->length = wn_page_size();
 	s->steps = 1;
 	return NULL;
 }

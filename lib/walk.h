@@ -59,6 +59,7 @@ struct wn_walk {
 	uint64_t high;
 	uint64_t taken;	   /* bytes that were read there */
 	uint64_t habit;	   /* how long a walk in this file was before; 0: not known */
+	uint32_t reads;	   /* how many they were */
 	uint32_t crowd;	   /* how often, lately, large pieces came from yet another thread */
 };
 
@@ -87,6 +88,9 @@ int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn
  */
 int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 		 uint64_t now_ns, void (*retired)(void *ctx, int index), void *ctx);
+
+/* Has it gone far enough to tell that it is not going to read all that it passes? */
+bool wn_walk_leaves_gaps(const struct wn_walks *t, int index);
 
 /* An unused slot, or the one that may best be given up. */
 int wn_walk_room(struct wn_walks *t, void (*retired)(void *ctx, int index), void *ctx);

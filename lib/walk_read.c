@@ -89,16 +89,27 @@ static void turn_to(struct wn_walk *w, int32_t trend)
 	w->trend = trend;
 }
 
-/* Where the reader is, how far it has come, and whether most of that was read. */
+/* Was most of what it has passed read? */
+static bool is_dense(const struct wn_walk *w)
+{
+	return w->taken >= w->passed - w->passed / 4;
+}
+
+bool wn_walk_leaves_gaps(const struct wn_walks *t, int index)
+{
+	const struct wn_walk *w = &t->slot[index];
+
+	/* Large pieces need nobody to ask for them before they are read. */
+	return w->reads > BAND && !is_dense(w) && w->taken / w->reads < LARGE;
+}
+
+/* Where the reader is, and how far it has come. */
 static void settle(struct wn_walk *w)
 {
-	bool dense;
-
 	w->passed = w->high - w->low;
-	dense = w->taken >= w->passed - w->passed / 4;
 	w->pos = wn_round_down(w->down ? w->low : w->high - 1, wn_page_size());
 	w->begin = w->down ? w->high : w->low;
-	w->steps = (uint16_t)(dense && w->crowd < CROWD_MAX / 2 ? (w->down ? -w->trend : w->trend) : 0);
+	w->steps = (uint16_t)(is_dense(w) && w->crowd < CROWD_MAX / 2 ? (w->down ? -w->trend : w->trend) : 0);
 	w->stirred = true;
 }
 
@@ -162,6 +173,7 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 	w->low = wn_min(w->low, a->offset);
 	w->high = wn_max(w->high, a->offset + a->length);
 	w->taken += a->length;
+	w->reads++;
 	if (!is_sequel(a))
 		absorb(t, w, a, retired, ctx);
 	if (w->thread != a->thread && a->length >= LARGE)

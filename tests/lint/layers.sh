@@ -13,7 +13,7 @@ ring track/ watch/
 stream walk walk_read stride
 policy cover
 engine find filesystems ride seed advise uring
-runtime loop faults helper copy watch api request repeat drop reads
+runtime loop faults helper copy watch api request repeat drop exact reads
 front/
 '
 
