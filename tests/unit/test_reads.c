@@ -526,6 +526,22 @@ TEST(near_and_far)
 	assert_told(0, 8192, 0);
 }
 
+/* Records as far from one another as the time before, whichever way. */
+TEST(a_step_apart)
+{
+	for (int down = 0; down < 2; down++) {
+		uint64_t step = down ? (uint64_t)0 - 4 * MIB : 4 * MIB;
+
+		cold_at(32 * MIB);
+		read_at(FD, 32 * MIB + step, 8192);
+		assert_true(nothing_told());
+		read_at(FD, 32 * MIB + 2 * step, 8192);
+		assert_told(32 * MIB + 2 * step, 8192, WN_ACCESS_APART);
+		read_at(FD, 32 * MIB + 3 * step + 8192, 8192);
+		assert_true(nothing_told());
+	}
+}
+
 TEST(each_thread_has_its_own_mark)
 {
 	cold_at(20 * MIB);
@@ -817,6 +833,7 @@ int main(void)
 		cmocka_unit_test(upward),
 		cmocka_unit_test(downward),
 		cmocka_unit_test(near_and_far),
+		cmocka_unit_test(a_step_apart),
 		cmocka_unit_test(each_thread_has_its_own_mark),
 		cmocka_unit_test(the_position_tells_where_a_read_is),
 		cmocka_unit_test(a_wide_kernel_window_needs_no_help_upward),

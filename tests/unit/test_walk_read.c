@@ -206,6 +206,27 @@ TEST(a_constant_stride_is_not_dense)
 	}
 }
 
+/* Then its pieces may be records a step apart; large ones need nobody who asks for them. */
+TEST(gaps_are_seen_after_a_while)
+{
+	for (int large = 0; large < 2; large++) {
+		uint64_t n = large ? MIB : P;
+		int seen = 0;
+
+		reset();
+		for (uint64_t i = 0; i < 64; i++) {
+			struct wn_walk *w = take(i * 3 * n, n, 1, 0);
+
+			seen += wn_walk_leaves_gaps(&t, (int)(w - t.slot));
+			assert_true(i >= 16 || !seen);
+		}
+		assert_int_equal(seen > 40, !large);
+	}
+	reset();
+	for (uint64_t i = 0; i < 64; i++)
+		assert_false(wn_walk_leaves_gaps(&t, (int)(take(i * P, P, 1, 0) - t.slot)));
+}
+
 TEST(random_reads_make_no_way)
 {
 	uint64_t seed = 5;
@@ -422,6 +443,7 @@ int main(void)
 		cmocka_unit_test(out_of_order),
 		cmocka_unit_test(what_is_left_out_may_be_a_quarter),
 		cmocka_unit_test(a_constant_stride_is_not_dense),
+		cmocka_unit_test(gaps_are_seen_after_a_while),
 		cmocka_unit_test(random_reads_make_no_way),
 		cmocka_unit_test(reads_in_one_place_make_no_way),
 		cmocka_unit_test(threads_share_one_way),
