@@ -37,3 +37,5 @@ WILLNEED_COUNTER(dropped_bytes, "bytes dropped from the page cache behind uncach
 WILLNEED_COUNTER(drop_calls, "system calls made to drop them")
 WILLNEED_COUNTER(reads_cold, "reads through descriptors that were looked at and found to be cold, or asked for ahead")
 WILLNEED_COUNTER(reads_told, "of these, reads in some order, which the helper was told of")
+WILLNEED_COUNTER(led_bytes, "bytes read ahead of uncached readers, for the kernel to drop behind them")
+WILLNEED_COUNTER(watch_looks, "times that the page table was looked at, where perf events are not to be had")

@@ -58,6 +58,7 @@ struct wn_lane {
 };
 
 struct wn_engine {
+	uint32_t held; /* files that are open, or are being opened */
 	struct wn_engine_file file[WN_FILES];
 	struct wn_lane lane[WN_LANES];
 	struct wn_uring uring;
@@ -137,5 +138,7 @@ bool wn_serves_fuse(uint32_t thread);
 
 /* An open descriptor on the very file in the slot, in the caller's table, or -errno. */
 int wn_find_file(const struct wn_track *t, uint16_t file, uint32_t thread);
+/* The same by way of the program's descriptor alone. */
+int wn_open_descriptor(const struct wn_file *f, uint32_t thread);
 
 #endif

@@ -2,6 +2,7 @@
 #include "faults.h"
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/sys.h"
 #include "runtime.h"
 
@@ -30,9 +31,11 @@
 #define SETTLE_NS (5u * MS)
 /* How often a reader's speed is measured, and what of its way may lie ahead of it. */
 #define GAUGE_NS (50u * MS)
-#define STRETCH_NS (250u * MS)
+#define STRETCH_NS (50u * MS)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * 1024 * 1024)
+/* Pages up to so far ahead of a walk tell whether its file is cached. */
+#define AHEAD_MAX (64u * 1024 * 1024)
 /* What the kernel is taken to read at a fault as long as the device is not known. */
 #define SOME_WINDOW (128u * 1024)
 
@@ -68,7 +71,7 @@ static bool is_copied(const struct wn_streams *t, const struct wn_access *a)
 }
 
 /*
- * What its reader, or the device where that is slower, gets through in a quarter of a
+ * What its reader, or the device where that is slower, gets through in a twentieth of a
  * second: more than that ahead gains nothing, and is lost if the reader stops.
  */
 static void gauge(struct wn_walk *w, uint64_t now_ns)
@@ -197,6 +200,29 @@ static void pace(struct wn_loop *l, int index, struct wn_walk *w)
 	w->lead = wn_max(s.lead, 2 * unit);
 }
 
+/*
+ * Is everything cached where this walk leads?  A few pages of it tell, behind what the
+ * kernel has read by itself.
+ */
+static bool is_cached_ahead(const struct wn_loop *l, const struct wn_walk *w, uint64_t window)
+{
+	uint64_t page = wn_page_size();
+	unsigned char there;
+	struct wn_map m;
+
+	if (wn_load(&l->k.track->files.slot[w->file].hidden) ||
+	    !wn_map_find_offset(l->k.track, w->file, w->pos, &m))
+		return false;
+	for (uint64_t far = wn_max(2 * window, 1024 * 1024); far <= AHEAD_MAX; far *= 4) {
+		uint64_t at = w->down ? wn_above(w->pos, far) : w->pos + far;
+
+		at = m.start + wn_above(wn_round_down(at, page), m.offset);
+		if (wn_sys->mincore(wn_min(at, m.end - page), page, &there) < 0 || !(there & 1))
+			return false;
+	}
+	return true;
+}
+
 static void serve(struct wn_loop *l, int index)
 {
 	struct wn_walk *w = &l->st->walks.slot[index];
@@ -207,8 +233,16 @@ static void serve(struct wn_loop *l, int index)
 	struct wn_order o;
 
 	w->stirred = false;
-	if (wn_mode() != WN_MODE_ON || (!w->down && (window >= WIDE_WINDOW || w->huge)))
+	/* Where the program asked for no readahead, the kernel is nowhere ahead of it. */
+	if (w->doubted)
+		floor = wn_page_size();
+	if (wn_mode() != WN_MODE_ON || w->steps < WN_WALK_STEPS ||
+	    (!w->down && (w->huge || (window >= WIDE_WINDOW && !w->doubted))))
 		return;
+	w->cached = !w->asking && !w->read && is_cached_ahead(l, w, window);
+	if (w->cached)
+		return;
+	wn_policy_refresh(&l->st->policy, l->k.options, l->now, wn_memory_headroom);
 	gauge(w, l->now);
 	if (!w->down)
 		pace(l, index, w);
@@ -238,7 +272,8 @@ static void serve(struct wn_loop *l, int index)
 /* Does it pay to see where this reader goes between its major faults? */
 static uint32_t wants_progress(const struct wn_walk *w, uint64_t window)
 {
-	if (window >= WIDE_WINDOW && !(w->down && w->steps >= WN_WALK_STEPS / 2))
+	if (w->cached || (window >= WIDE_WINDOW && !w->doubted &&
+			  !(w->down && w->steps >= WN_WALK_STEPS / 2)))
 		return 0;
 	return w->passed < FAR || w->stride > FAR_STEP ? 1 : FAR_PERIOD;
 }
@@ -282,24 +317,31 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	struct wn_file *file = &l->k.track->files.slot[a->file];
 	uint32_t serial = wn_load(&file->serial);
 	struct wn_gaps g = { .minor = MINOR_GAP };
+	bool exact = a->flags & WN_ACCESS_EXACT;
 	struct wn_walk *w;
-	bool joined;
+	bool joined, led;
 	int i;
 
 	wn_count(&l->st->stats, watched_faults, 1);
-	if ((a->flags & WN_ACCESS_EXACT) || !wn_engine_prepare(&l->k, a->file, a->thread))
+	if ((exact && wn_load(&l->k.options->value[WN_OPT_RANDOM]) == WN_RANDOM_OBEY) ||
+	    !wn_engine_prepare(&l->k, a->file, a->thread))
 		return false;
 	/* Half of its window on each side of a fault, to the end of a neighbourhood. */
 	g.major = wn_max(wn_load(&file->kernel_window), SOME_WINDOW) / 2 + NEIGHBOURHOOD;
 	/* Or two huge pages, of which one is mapped. */
 	if (a->flags & WN_ACCESS_HUGE)
 		g.major = g.minor = 2 * huge_page();
-	if (take_stride(l, a, g.major, serial)) {
+	/* There it reads one page: only pages in a row prove anything. */
+	if (exact)
+		g = (struct wn_gaps){ .major = wn_page_size(), .minor = NEIGHBOURHOOD };
+	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, retired, l);
+	/* A walk that is led shows in few faults, far from each other: it comes first. */
+	led = joined && l->st->walks.slot[i].steps >= WN_WALK_STEPS;
+	if (!led && !exact && take_stride(l, a, g.major, serial)) {
 		/* What has been asked for shows in minor faults only. */
 		wn_watch_closer(&l->st->watch, a->thread, 1);
 		return true;
 	}
-	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, retired, l);
 	if (i < 0)
 		return false;
 	w = &l->st->walks.slot[i];
@@ -308,7 +350,7 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	else if (was_missing(l, w, a->offset, ns))
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, true);
 	wn_watch_closer(&l->st->watch, a->thread, wants_progress(w, wn_load(&file->kernel_window)));
-	return joined && w->steps >= WN_WALK_STEPS;
+	return joined && w->steps >= WN_WALK_STEPS && !w->cached;
 }
 
 void wn_faults_read(struct wn_loop *l, const struct wn_access *a)
@@ -372,7 +414,7 @@ static bool is_copying(const struct wn_loop *l)
 static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 {
 	/* Reads wake us themselves. */
-	if (!w->steps || w->read)
+	if (!w->steps || w->read || w->cached)
 		return UINT64_MAX;
 	/* Its reader may only have lost the processor: upward nothing else would show it. */
 	if (l->now - w->used_ns > WALK_QUIET_NS)
@@ -381,14 +423,29 @@ static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 	return w->steps >= WN_WALK_STEPS && w->passed < YOUNG ? YOUNG_NS : WALK_NS;
 }
 
+static bool watches(struct wn_loop *l)
+{
+	const struct wn_watch_use use = {
+		.options = l->k.options,
+		.stats = &l->st->stats,
+		.track = l->k.track,
+		.sleeping = &l->st->sleeping,
+		.stack_top = wn_waker_stack(),
+	};
+
+	return wn_load(&l->st->watching) && (l->st->watch.armed || !is_copying(l)) &&
+	       wn_watch_tend(&l->st->watch, &use, l->now);
+}
+
 uint64_t wn_faults_round(struct wn_loop *l)
 {
 	struct wn_walks *t = &l->st->walks;
 	uint64_t rest = UINT64_MAX;
 
-	if (wn_load(&l->st->watching) && (l->st->watch.armed || !is_copying(l)) &&
-	    wn_watch_tend(&l->st->watch, l->k.options, &l->st->stats, l->now))
+	if (watches(l))
 		see(l);
+	if (l->st->watch.busy)
+		l->worked = l->now;
 	for (uint32_t i = 0; i < t->used && !wn_load(&wn_rt.stops); i++) {
 		struct wn_walk *w = &t->slot[i];
 		uint32_t serial = wn_load(&l->k.track->files.slot[w->file].serial);
@@ -405,7 +462,7 @@ uint64_t wn_faults_round(struct wn_loop *l)
 			serve(l, (int)i);
 		rest = wn_min(rest, look_again(l, w));
 	}
-	return rest;
+	return wn_max(rest, wn_watch_soonest(&l->st->watch, l->now));
 }
 
 void wn_faults_end(struct wn_loop *l)

@@ -14,6 +14,7 @@ enum wn_access_kind {
 	WN_ACCESS_STEP,	 /* it is about to read this piece of such a range */
 	WN_ACCESS_FAULT, /* it took a page fault there; FAULTED: a major one */
 	WN_ACCESS_READ,	 /* it reads, or has just read, this range of a descriptor's file */
+	WN_ACCESS_LEAD,	 /* its uncached reads are to be led there; file: of pieces.h */
 };
 
 enum {

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/sys.h"
 #include "faults.h"
+#include "lead.h"
 #include "runtime.h"
 
 #define MS 1000000u
@@ -112,6 +113,10 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 
 	if (a->file >= WN_FILES || !a->length)
 		return;
+	if (a->kind == WN_ACCESS_LEAD) {
+		wn_lead_take(l, a);
+		return;
+	}
 	if (a->kind == WN_ACCESS_FAULT) {
 		wn_faults_take(l, a, l->now);
 		return;
@@ -286,8 +291,10 @@ uint64_t wn_loop_round(struct wn_loop *l)
 
 	l->now = wn_sys->now_ns();
 	wn_cover_tick(&st->cover, l->now);
-	wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
 	wn_reads_expire(st, l->now, STREAM_NS);
+	/* It takes the kernel a while to tell, so not where faults are watched and tell nothing. */
+	if (!st->policy.checked_ns || live_streams(&st->streams) || wn_loop_news(st))
+		wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
 	let_go(l);
 	busy = serve_stirred(l);
 	while (!wn_load(&wn_rt.stops) && take_request(l))

@@ -124,6 +124,7 @@ int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn
 	t->slot[i].thread = a->thread;
 	t->slot[i].used_ns = now_ns;
 	t->slot[i].huge = a->flags & WN_ACCESS_HUGE;
+	t->slot[i].doubted = a->flags & WN_ACCESS_EXACT;
 	return i;
 }
 
@@ -198,7 +199,7 @@ bool wn_walk_order(const struct wn_walk *w, uint64_t unit, uint64_t floor, uint6
 	if (!w->down && w->lead)
 		may = wn_min(may, wn_max(w->lead, floor));
 
-	if (!w->live || w->steps < WN_WALK_STEPS)
+	if (!w->live || w->steps < (w->doubted ? WN_WALK_PROOF : WN_WALK_STEPS))
 		return false;
 	o->unit = unit;
 	return w->down ? order_down(w, unit, may, o) :

@@ -26,6 +26,8 @@ enum {
 	 * the one before it counts twice, since random pages do that hardly ever.
 	 */
 	WN_WALK_STEPS = 4,
+	/* The same where the program has said that it reads at random: dozens of pages. */
+	WN_WALK_PROOF = 96,
 };
 
 struct wn_walk {
@@ -34,7 +36,7 @@ struct wn_walk {
 	uint64_t stride;   /* length of the last step */
 	uint64_t passed;   /* bytes from where it began */
 	uint64_t lead;	   /* how far ahead of its reader to be, upward */
-	uint64_t stretch;  /* what it has gone through in a quarter of a second; 0: not known */
+	uint64_t stretch;  /* what it has gone through in 50 ms; 0: not known */
 	uint64_t gauge;	   /* where that was measured last, */
 	uint64_t gauge_ns; /* and when; 0: not yet */
 	uint64_t landed;   /* and up to here it has arrived, as far as is known */
@@ -51,6 +53,8 @@ struct wn_walk {
 	bool live;
 	bool asking;	   /* edge means something */
 	bool stirred;	   /* it came on since it was served */
+	bool cached;	   /* when it was served last, nothing ahead of it was missing */
+	bool doubted;	   /* it is to prove itself: it should not be one */
 	bool huge;	   /* its faults are a huge page apart, and its folios should stay huge */
 	/* Of reads through a descriptor only. */
 	bool read;

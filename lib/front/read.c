@@ -7,7 +7,9 @@
 #include "reads.h"
 
 #include "base/arch.h"
+#include "drop.h"
 #include "front/read.h"
+#include "runtime.h"
 
 static __thread struct wn_reader reader __attribute__((tls_model("initial-exec")));
 
@@ -24,10 +26,27 @@ static __attribute__((noinline)) void look(int fd, int64_t at, size_t n, bool ah
 		wn_reads_look(&reader, fd, at, n, ahead);
 }
 
+/* One load, so that most reads stay jumps. */
+static inline bool drops_behind(void)
+{
+	return wn_unlikely(wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) == WN_DROP_STREAM);
+}
+
+static __attribute__((noinline)) ssize_t then_drop(int fd, off_t offset, ssize_t got)
+{
+	if (got > 0 && wn_front.copy_min && wn_drop_streams())
+		wn_drop_stream(fd, offset, (size_t)got);
+	return got;
+}
+
 void wn_front_has_read(int fd, int64_t at, ssize_t got)
 {
-	if (got > 0 && !wn_reads_granted(&reader, fd, (size_t)got))
+	if (got <= 0)
+		return;
+	if (!wn_reads_granted(&reader, fd, (size_t)got))
 		look(fd, at, (size_t)got, false);
+	if (drops_behind())
+		then_drop(fd, at == WN_BEHIND_POSITION ? -1 : at, got);
 }
 
 void wn_front_will_read(int fd, int64_t at, size_t n)
@@ -48,6 +67,8 @@ static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf,
 		return wn_front_result(wn_raw(SYS_read, fd, buf, n));
 	if (!wn_reads_granted(&reader, fd, n))
 		look(fd, WN_AT_POSITION, n, true);
+	if (drops_behind())
+		return then_drop(fd, -1, wn_front.read(fd, buf, n));
 	return wn_front.read(fd, buf, n);
 }
 
@@ -58,6 +79,8 @@ static inline __attribute__((always_inline)) ssize_t pread_any(int fd, void *buf
 		return wn_front_result(wn_raw(SYS_pread64, fd, buf, n, offset));
 	if (!wn_reads_granted(&reader, fd, n))
 		look(fd, offset, n, true);
+	if (drops_behind())
+		return then_drop(fd, offset, wn_front.pread(fd, buf, n, offset));
 	return wn_front.pread(fd, buf, n, offset);
 }
 

@@ -9,11 +9,11 @@
 rooms='
 base/
 flow options stats log
-ring track/ watch/
+ring track/ watch/ pieces
 stream walk walk_read stride
 policy cover
 engine find filesystems ride seed advise uring
-runtime loop faults helper copy watch api request repeat drop exact reads
+runtime loop faults helper copy watch api request repeat drop letgo lead exact reads
 front/
 '
 

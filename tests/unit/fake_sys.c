@@ -175,6 +175,10 @@ static int do_fadvise(int fd, off_t offset, off_t length, int advice)
 		o->sequential = true;
 		return 0;
 	}
+	if (advice == POSIX_FADV_RANDOM) {
+		o->random = true;
+		return 0;
+	}
 	if (advice == POSIX_FADV_DONTNEED) {
 		fake_evict(o->file1 - 1, (uint64_t)offset, (uint64_t)(offset + length));
 		return (int)note(FAKE_FADVISE, o->file1 - 1, (uint64_t)offset,
@@ -350,12 +354,39 @@ static int do_unmap(void *addr, size_t length)
 	return -ENOSYS;
 }
 
-static int do_poll(void *fds, unsigned count, uint64_t timeout_ns)
+static ssize_t do_pread(int fd, void *buf, size_t n, off_t offset)
 {
-	(void)fds;
+	(void)fd;
+	(void)buf;
+	(void)n;
+	(void)offset;
+	return -ENOSYS;
+}
+
+static void do_process_reads(struct wn_process_reads *out)
+{
+	*out = (struct wn_process_reads){ .major = fake.major_faults };
+}
+
+static int do_none(void)
+{
+	return -ENOSYS;
+}
+
+static int do_epoll_add(int epoll, int fd, void *event)
+{
+	(void)epoll;
+	(void)fd;
+	(void)event;
+	return -ENOSYS;
+}
+
+static int do_epoll_wait(int epoll, void *events, int count)
+{
+	(void)epoll;
+	(void)events;
 	(void)count;
-	fake.now_ns += timeout_ns;
-	return 0;
+	return -ENOSYS;
 }
 
 static ssize_t do_getdents(int fd, void *buf, size_t n)
@@ -366,32 +397,12 @@ static ssize_t do_getdents(int fd, void *buf, size_t n)
 	return -ENOSYS;
 }
 
-static int do_signalfd(uint64_t signals)
+static long do_map_file(int fd, uint64_t offset, size_t length)
 {
-	(void)signals;
+	(void)fd;
+	(void)offset;
+	(void)length;
 	return -ENOSYS;
-}
-
-static int do_tgkill(int tid, int signal)
-{
-	(void)tid;
-	(void)signal;
-	return -ESRCH;
-}
-
-static int do_sigtake(int signal, void *info, uint64_t timeout_ns)
-{
-	(void)signal;
-	(void)info;
-	(void)timeout_ns;
-	return -EAGAIN;
-}
-
-static int do_sigput(int signal, void *info)
-{
-	(void)signal;
-	(void)info;
-	return -EAGAIN;
 }
 
 static int do_mincore(uint64_t addr, uint64_t length, unsigned char *vec)
@@ -411,6 +422,7 @@ const struct wn_sys fake_sys = {
 	.open = do_open,
 	.close = do_close,
 	.read = do_read,
+	.pread = do_pread,
 	.write = do_write,
 	.preadv2 = do_preadv2,
 	.fadvise = do_fadvise,
@@ -425,6 +437,7 @@ const struct wn_sys fake_sys = {
 	.now_ns = do_now,
 	.cpu_ns = do_now,
 	.thread_reads = do_thread_reads,
+	.process_reads = do_process_reads,
 	.getpid = do_getpid,
 	.gettid = do_gettid,
 	.thread_alive = do_alive,
@@ -432,12 +445,12 @@ const struct wn_sys fake_sys = {
 	.ioctl = do_ioctl,
 	.map_shared = do_map_shared,
 	.unmap = do_unmap,
-	.poll = do_poll,
+	.eventfd = do_none,
+	.epoll_create = do_none,
+	.epoll_add = do_epoll_add,
+	.epoll_wait = do_epoll_wait,
 	.getdents = do_getdents,
-	.signalfd = do_signalfd,
-	.tgkill = do_tgkill,
-	.sigtake = do_sigtake,
-	.sigput = do_sigput,
+	.map_file = do_map_file,
 	.mincore = do_mincore,
 	.geteuid = do_geteuid,
 };

@@ -10,6 +10,7 @@
  *	  than the largest window W, W bytes, with a mark in the middle
  *	- whoever reads a marked page uses the mark up; where this open file expects it,
  *	  the next window begins where the last one ended, marked at its beginning
+ *	- where RANDOM was advised, such a read starts what it asks for, as advice does
  *	- advice reads at most the larger of the device's readahead and request sizes
  *
  * Every call is counted and recorded; any can be made to fail.  One thread at a time.

@@ -231,6 +231,13 @@ long fake_read_nowait(struct fake_open *o, uint64_t offset, uint64_t length)
 		return 1;
 	if (want > own && fake.request / PAGE > own)
 		most = want < fake.request / PAGE ? want : fake.request / PAGE;
+	if (o->random) {
+		bool missing = f->page[page] == FAKE_MISSING;
+
+		if (missing)
+			fake_read_advised(o->file1 - 1, offset, length);
+		return f->page[page] == FAKE_CACHED && !missing ? 1 : -EAGAIN;
+	}
 	/* A short read begins a window only behind what this file has read last. */
 	if (f->page[page] == FAKE_MISSING && want <= most && page && page - o->ra_prev > 1) {
 		for (uint64_t p = page; p < page + want; p++)
