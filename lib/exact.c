@@ -57,6 +57,7 @@ void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct sta
 {
 	struct wn_file *f = &wn_rt.track->files.slot[id.file];
 	uint64_t chunk = wn_load(&f->chunk), mine = wn_min(to, from + BITE), at = from;
+	uint16_t slot;
 
 	if (!wn_may_ask() || (chunk && to - from <= chunk))
 		return;
@@ -72,7 +73,8 @@ void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct sta
 		at += chunk;
 	wn_count(&st->stats, asked_bytes, mine - from);
 	wn_count(&st->stats, inline_bytes, mine - from);
-	if (mine < to && wn_request_hold(st, file, fd) == id.file &&
-	    !wn_request(st, id.file, mine, to))
-		wn_track_drop(wn_rt.track, &st->lock, id.file);
+	slot = mine < to ? wn_request_hold(st, file, fd) : WN_NO_FILE;
+	/* Another one, if another thread has just closed the file. */
+	if (slot != WN_NO_FILE && (slot != id.file || !wn_request(st, slot, mine, to)))
+		wn_track_drop(wn_rt.track, &st->lock, slot);
 }

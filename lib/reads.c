@@ -50,10 +50,11 @@ static bool is_random(int fd)
 
 void wn_reads_advised(int fd, int advice)
 {
-	uint64_t bit = (uint64_t)1 << fd % 64;
+	uint64_t bit;
 
 	if (fd < 0 || fd >= WN_READ_FDS)
 		return;
+	bit = (uint64_t)1 << fd % 64;
 	if (advice == POSIX_FADV_RANDOM)
 		__atomic_fetch_or(&random_fds[fd / 64], bit, __ATOMIC_RELAXED);
 	else if (is_random(fd) &&
@@ -77,13 +78,17 @@ static int had_to_read(struct wn_reader *me)
 	return me->blocks > before ? COLD_YES : COLD_NO;
 }
 
+static bool is_leased(const struct look *l)
+{
+	return wn_load(&l->read->leased) && wn_load(&l->read->serial) == l->id.serial;
+}
+
 /* A reference that lasts until the file is quiet, or a descriptor of it is closed. */
 static bool lease(struct look *l)
 {
 	uint16_t slot = l->id.file;
 
-	if (slot != WN_NO_FILE && wn_load(&l->read->leased) &&
-	    wn_load(&l->read->serial) == l->id.serial)
+	if (slot != WN_NO_FILE && is_leased(l))
 		return true;
 	if (wn_sys->fcntl_getfl(l->fd) & O_DIRECT)
 		return false;
@@ -120,11 +125,6 @@ static bool is_asked(const struct look *l)
 {
 	wn_tick(l->st);
 	return wn_cover_asked(&l->st->cover, l->id, l->from, l->from + 1);
-}
-
-static bool is_leased(const struct look *l)
-{
-	return wn_load(&l->read->leased) && wn_load(&l->read->serial) == l->id.serial;
 }
 
 /* How this read continues what was read at the mark: what to tell the helper. */
@@ -298,14 +298,15 @@ void wn_reads_closing(struct wn_reader *me, int fd)
 	struct wn_state *st = wn_awake();
 	uint16_t *by, slot;
 
-	if (g->fd1 == fd + 1)
+	if (g->fd1 == (unsigned)fd + 1)
 		*g = (struct wn_grant){ 0 };
 	wn_reads_advised(fd, POSIX_FADV_NORMAL);
 	if (!st || fd < 0)
 		return;
 	by = &st->reads.by_fd[fd % WN_READ_FDS];
 	slot = wn_load(by);
-	if (!slot)
+	/* In the child of a vfork() it is a copy: its parent reads on. */
+	if (!slot || (st->pid && st->pid != (uint32_t)wn_sys->getpid()))
 		return;
 	wn_store(by, 0);
 	if (!wn_swap32(&st->reads.file[--slot].leased, 1, 0))

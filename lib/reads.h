@@ -62,7 +62,7 @@ static inline bool wn_reads_granted(struct wn_reader *me, int fd, size_t n)
 	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
 	uint64_t cost = (n >> 10) + 1;
 
-	if (wn_unlikely(g->fd1 != fd + 1 || cost > g->left))
+	if (wn_unlikely(g->fd1 != (unsigned)fd + 1 || cost > g->left))
 		return false;
 	g->left = (uint16_t)(g->left - cost);
 	return true;

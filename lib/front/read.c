@@ -55,6 +55,12 @@ void wn_front_will_read(int fd, int64_t at, size_t n)
 		look(fd, at, n, true);
 }
 
+void wn_front_closing(int fd)
+{
+	if (wn_front.copy_min)
+		wn_reads_closing(&reader, fd);
+}
+
 static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf, size_t n)
 {
 	if (wn_unlikely(!wn_front.read))
@@ -137,12 +143,4 @@ WN_EXPORT ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offse
 WN_EXPORT ssize_t preadv64(int fd, const struct iovec *iov, int count, off64_t offset)
 {
 	return preadv(fd, iov, count, offset);
-}
-
-WN_EXPORT int close(int fd)
-{
-	if (wn_front.copy_min)
-		wn_reads_closing(&reader, fd);
-	return wn_front.close ? wn_front.close(fd) :
-				(int)wn_front_result(wn_raw(SYS_close, fd));
 }

@@ -15,6 +15,11 @@ void fake_program_fd(int fd, int file)
 	fake_fds[fd] = (struct fake_open){ .file1 = file + 1 };
 }
 
+void fake_seek(int fd, int64_t position)
+{
+	fake_fds[fd].position = position;
+}
+
 void fake_fail(enum fake_kind kind, uint64_t nth, int error, bool for_ever)
 {
 	fake.fail.kind = kind;
@@ -263,6 +268,15 @@ static int do_getfl(int fd)
 	return fd >= 0 && fd < FAKE_MAX_FDS && fake_fds[fd].file1 ? fake.getfl : -EBADF;
 }
 
+static int64_t do_position(int fd)
+{
+	struct fake_open *o = opened(fd);
+
+	if (fails(FAKE_POSITION))
+		return -fake.fail.error;
+	return !o ? -EBADF : o->position < 0 ? -ESPIPE : o->position;
+}
+
 /* Time passes, and what was under way arrives. */
 static int do_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
@@ -288,12 +302,20 @@ static uint64_t do_now(void)
 
 static void do_thread_reads(struct wn_thread_reads *out)
 {
-	*out = (struct wn_thread_reads){ .faults = fake.major_faults };
+	*out = (struct wn_thread_reads){
+		.faults = fake.major_faults,
+		.blocks = fake.blocks,
+	};
 }
 
 static int do_getpid(void)
 {
-	return 1234;
+	return fake.process;
+}
+
+static int do_gettid(void)
+{
+	return fake.thread;
 }
 
 static int do_alive(int tid)
@@ -409,6 +431,7 @@ const struct wn_sys fake_sys = {
 	.fstat = do_fstat,
 	.fstatfs = do_fstatfs,
 	.fcntl_getfl = do_getfl,
+	.position = do_position,
 	.futex_wait = do_futex_wait,
 	.futex_wake = do_futex_wake,
 	.now_ns = do_now,
@@ -416,7 +439,7 @@ const struct wn_sys fake_sys = {
 	.thread_reads = do_thread_reads,
 	.process_reads = do_process_reads,
 	.getpid = do_getpid,
-	.gettid = do_getpid,
+	.gettid = do_gettid,
 	.thread_alive = do_alive,
 	.perf_open = do_perf_open,
 	.ioctl = do_ioctl,

@@ -33,6 +33,7 @@ void fake_reset(void)
 	memset(fake_fds, 0, sizeof(fake_fds));
 	memset(&fake, 0, sizeof(fake));
 	file_count = fake_map_count = 0;
+	fake.thread = fake.process = 1234;
 	fake.now_ns = 1000 * (uint64_t)1000000000;
 	fake.readahead = 128 * 1024;
 	fake.request = 1280 * 1024;
@@ -173,6 +174,12 @@ void fake_touch(int file, uint64_t from, uint64_t to)
 
 	for (uint64_t p = from / PAGE; p < (to + PAGE - 1) / PAGE && p < pages_of(f); p++)
 		fake.major_faults += f->page[p] == FAKE_MISSING;
+	set_pages(file, from, to, FAKE_CACHED);
+}
+
+void fake_read(int file, uint64_t from, uint64_t to)
+{
+	fake.blocks += fake_missing(file, from, to) / 512;
 	set_pages(file, from, to, FAKE_CACHED);
 }
 
