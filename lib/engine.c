@@ -67,15 +67,11 @@ static bool own_fuse(int fd, uint32_t thread)
 
 static enum wn_way allowed_way(const struct wn_kernel *k, enum wn_way best)
 {
-	switch (wn_load(&k->options->value[WN_OPT_WAY])) {
-	case WN_WAY_RIDE:
-		return best == WN_NONE ? WN_NONE : WN_RIDE;
-	case WN_WAY_ADVISE:
-		return best == WN_NONE ? WN_NONE : WN_ADVISE;
-	case WN_WAY_ADDRESS:
-		return best == WN_NONE ? WN_NONE : WN_ADDRESS;
-	}
-	return best;
+	uint64_t way = wn_load(&k->options->value[WN_OPT_WAY]);
+
+	if (best == WN_NONE || way == WN_WAY_AUTO)
+		return best;
+	return way == WN_WAY_RIDE ? WN_RIDE : way == WN_WAY_ADVISE ? WN_ADVISE : WN_ADDRESS;
 }
 
 static void set_sizes(struct wn_engine_file *f, struct wn_file *w)

@@ -418,10 +418,13 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "once"))
 		once(fd);
 	else if (!strcmp(mode, "warm")) {
-		static char buf[MIB];
+		/* A mapping brings it in: a pass of reads would be dropped behind. */
+		volatile char *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 
-		for (size_t at = 0; at < size; at += MIB)
-			MUST(pread(fd, buf, MIB, (off_t)at) == (ssize_t)MIB);
+		MUST(map != MAP_FAILED);
+		for (size_t at = 0; at < size; at += 4 * KIB)
+			(void)map[at];
+		MUST(munmap((void *)map, size) == 0);
 		once(fd);
 	} else if (!strcmp(mode, "again"))
 		again(fd);
