@@ -35,3 +35,7 @@ WILLNEED_COUNTER(advice_calls, "times that the program asked for pages itself, b
 WILLNEED_COUNTER(advice_answered, "of these, times that needed no call, since all had been asked for a moment ago")
 WILLNEED_COUNTER(dropped_bytes, "bytes dropped from the page cache behind uncached reads")
 WILLNEED_COUNTER(drop_calls, "system calls made to drop them")
+WILLNEED_COUNTER(reads_cold, "reads through descriptors that were looked at and found to be cold, or asked for ahead")
+WILLNEED_COUNTER(reads_told, "of these, reads in some order, which the helper was told of")
+WILLNEED_COUNTER(led_bytes, "bytes read ahead of uncached readers, for the kernel to drop behind them")
+WILLNEED_COUNTER(watch_looks, "times that the page table was looked at, where perf events are not to be had")

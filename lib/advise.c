@@ -60,3 +60,23 @@ uint64_t wn_advise_address(const struct wn_kernel *k, uint16_t file, uint64_t ch
 	}
 	return from;
 }
+
+void wn_engine_ask_exactly(const struct wn_kernel *k, struct wn_cover_file id,
+			   const struct wn_order *o)
+{
+	struct wn_engine_file *f = &k->engine->file[id.file];
+	uint64_t from = o->from;
+
+	wn_count(k->stats, orders, 1);
+	if (k->recorded)
+		k->recorded(k->ctx, id.file, o);
+	if (k->record_only)
+		return;
+	from += wn_cover_asked(k->cover, id, from, o->to);
+	if (f->way != WN_ADDRESS && from < o->to)
+		from = wn_advise(k, f, from, o->to);
+	if (from < o->to)
+		from = wn_advise_address(k, id.file, f->chunk, from, o->to);
+	wn_engine_flush(k);
+	wn_cover_mark(k->cover, id, o->from, from);
+}

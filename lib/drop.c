@@ -2,222 +2,127 @@
 #include "drop.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "base/arch.h"
 #include "base/arena.h"
 #include "base/sys.h"
+#include "lead.h"
+#include "letgo.h"
 #include "runtime.h"
 
-/* The largest folio: less than that of one cannot be dropped. */
-#define PIECE_BITS 21
-#define PIECE ((uint64_t)1 << PIECE_BITS)
 /* Readahead runs so far in front of a reader, and what it brought is not "cached before". */
 #define AHEAD 17u
-/* How many pieces later it is looked whether somebody has read a dropped piece again. */
-#define REFAULT 4u
-/* Several threads that share a stream arrive out of order by this much. */
+/* A reader has left a piece when so much of the next one has been read. */
+#define LEFT (WN_PIECE / 4)
+/* Several threads that share a way through a file arrive out of order by this much. */
 #define NEAR ((uint64_t)1 << 20)
+/* And while that is not yet certain, by so many of their reads. */
+#define NEAR_READS 16u
 /* Reads of this size leave no folio in parts: the kernel's own way is as good. */
 #define LARGE ((uint64_t)2 << 20)
+/* Its pages are another file's: mincore() sees them, and cachestat() does not. */
+#define OVERLAYFS_MAGIC 0x794c7630u
+/* Streams that the program did not mark are dropped from when they are as long as this. */
+#define LONG ((uint64_t)64 << 20)
+/* And what was read until then is looked for so many pieces back. */
+#define REGRET (4 * LONG / WN_PIECE)
 
-static uint64_t bit(uint64_t piece)
+/* The first read through a descriptor, or the first of its file. */
+static struct wn_piece_file *meet(struct wn_state *st, int fd)
 {
-	return (uint64_t)1 << piece % 64;
-}
-
-static uint8_t *hint_of(struct wn_drops *d, int fd, uint64_t piece)
-{
-	/* Multiplicative hashing (Knuth). */
-	uint64_t mixed = ((uint64_t)(unsigned)fd << 44 ^ piece) * 0x9e3779b97f4a7c15u;
-
-	return &d->hint[(mixed >> 40) % WN_DROP_HINTS];
-}
-
-static struct wn_drop_stream *find(struct wn_drops *d, int fd, uint64_t offset)
-{
-	uint8_t at = wn_load(hint_of(d, fd, offset >> PIECE_BITS)) % WN_DROP_STREAMS;
-	struct wn_drop_stream *s = &d->stream[at];
-	uint64_t next = wn_load(&s->next);
-
-	/* The second read is the evidence: it has to begin where the first one ended. */
-	uint64_t slack = wn_load(&s->goes_on) ? NEAR : 0;
-
-	return wn_load(&s->fd1) == fd + 1 && offset + slack >= next && offset <= next + slack ?
-		       s : NULL;
-}
-
-static bool lock(struct wn_drop_stream *s)
-{
-	return wn_swap32(&s->busy, 0, 1);
-}
-
-static void unlock(struct wn_drop_stream *s)
-{
-	wn_store_release(&s->busy, 0);
-}
-
-static bool is_spared(const struct wn_drops *d, const struct stat *file)
-{
-	for (int i = 0; i < WN_DROP_SPARED; i++)
-		if (wn_load(&d->spared[i].ino) == file->st_ino &&
-		    wn_load(&d->spared[i].dev) == file->st_dev)
-			return true;
-	return false;
-}
-
-/* Somebody else reads this file: leave its pages alone from now on. */
-static void spare(struct wn_drops *d, struct wn_drop_stream *s)
-{
-	struct wn_drop_inode *i = &d->spared[wn_add(&d->spared_next, 1) % WN_DROP_SPARED];
-
-	wn_store(&i->dev, s->dev);
-	wn_store(&i->ino, s->ino);
-	s->stopped = true;
-}
-
-static bool stat_piece(int fd, uint64_t piece, struct wn_cachestat *found)
-{
-	return wn_sys->cachestat(fd, piece << PIECE_BITS, PIECE, found) >= 0;
-}
-
-/* Looks which pieces before `to` are cached, before the reader comes near. */
-static bool look(struct wn_drop_stream *s, int fd, uint64_t to)
-{
-	struct wn_cachestat found;
-
-	for (; s->looked < to; s->looked++) {
-		if (!stat_piece(fd, s->looked, &found))
-			return false;
-		s->cold &= ~bit(s->looked);
-		if (!found.cached)
-			s->cold |= bit(s->looked);
-	}
-	return true;
-}
-
-static uint64_t changed(const struct stat *file)
-{
-	return (uint64_t)file->st_ctim.tv_sec * 1000000000u + (uint64_t)file->st_ctim.tv_nsec;
-}
-
-static bool is_mapped(const struct stat *file)
-{
-	uint32_t serial;
-	struct wn_map m;
-	uint16_t slot = wn_file_find(&wn_rt.track->files, file, &serial);
-
-	return slot != WN_NO_FILE && wn_map_find_offset(wn_rt.track, slot, WN_ANY_OFFSET, &m);
-}
-
-static void drop_piece(struct wn_state *st, struct wn_drop_stream *s, int fd, uint64_t piece)
-{
-	uint64_t before = piece - REFAULT;
-	struct wn_cachestat found;
-
-	s->gone &= ~bit(piece);
-	/*
-	 * Not there, although it has just been read: evicted, or a file system that keeps its
-	 * pages in another file, as overlayfs does, so that nothing is known about them.
-	 */
-	if (!(s->cold & bit(piece)) || !stat_piece(fd, piece, &found) || !found.cached ||
-	    found.dirty || found.writeback)
-		return;
-	wn_sys->fadvise(fd, (off_t)(piece << PIECE_BITS), (off_t)PIECE, POSIX_FADV_DONTNEED);
-	wn_count(&st->stats, drop_calls, 1);
-	wn_count(&st->stats, dropped_bytes, found.cached * wn_page_size());
-	if (stat_piece(fd, piece, &found) && !found.cached)
-		s->gone |= bit(piece);
-	if (piece >= REFAULT && (s->gone & bit(before)) && stat_piece(fd, before, &found) &&
-	    found.cached)
-		spare(&st->drops, s);
-}
-
-/* The reader has come to another piece, or to the end of the file. */
-static void pass(struct wn_state *st, struct wn_drop_stream *s, int fd, uint64_t next)
-{
-	uint64_t piece = next >> PIECE_BITS;
-	uint64_t done = piece ? piece - 1 : 0;
-	struct stat file;
-
-	s->used = wn_cycles();
-	wn_store(hint_of(&st->drops, fd, piece), (uint8_t)(s - st->drops.stream));
-	/* Offsets may straddle the border for a while. */
-	wn_store(hint_of(&st->drops, fd, piece + 1), (uint8_t)(s - st->drops.stream));
-	if (s->stopped || !s->plain)
-		return;
-	if (wn_sys->fstat(fd, &file) < 0 || file.st_dev != s->dev || file.st_ino != s->ino ||
-	    changed(&file) != s->changed || (uint64_t)file.st_size != s->size ||
-	    is_mapped(&file)) {
-		/* Another file, or one that grows or is written: nothing of it is ours. */
-		s->stopped = true;
-		return;
-	}
-	if (next >= s->size)
-		done = (s->size + PIECE - 1) >> PIECE_BITS;
-	if (!look(s, fd, piece + AHEAD))
-		s->stopped = true;
-	for (; s->freed < done && !s->stopped; s->freed++)
-		drop_piece(st, s, fd, s->freed);
-}
-
-/* An unused slot, or the one that was quiet for longest; locked. */
-static struct wn_drop_stream *make_room(struct wn_drops *d)
-{
-	struct wn_drop_stream *oldest = NULL;
-
-	for (int i = 0; i < WN_DROP_STREAMS; i++) {
-		struct wn_drop_stream *s = &d->stream[i];
-
-		if (!wn_load(&s->busy) &&
-		    (!oldest || wn_load(&s->used) < wn_load(&oldest->used)))
-			oldest = s;
-	}
-	return oldest && lock(oldest) ? oldest : NULL;
-}
-
-/* The first read somewhere: may become a stream, which the next one will tell. */
-static struct wn_drop_stream *begin(struct wn_state *st, int fd, uint64_t offset)
-{
-	struct wn_drops *d = &st->drops;
-	uint64_t piece = offset >> PIECE_BITS;
 	int flags = wn_sys->fcntl_getfl(fd);
-	struct wn_drop_stream *s;
+	struct wn_piece_file *f;
+	struct statfs sf;
 	struct stat file;
 
 	if (flags < 0 || (flags & O_DIRECT) || wn_sys->fstat(fd, &file) < 0 ||
-	    !S_ISREG(file.st_mode) || is_spared(d, &file))
+	    !S_ISREG(file.st_mode))
 		return NULL;
-	s = make_room(d);
-	if (!s)
+	f = wn_pieces_meet(&st->drops.pieces, fd, &file);
+	if (!f)
 		return NULL;
-	wn_store(&s->fd1, 0);
-	s->used = wn_cycles();
-	s->dev = file.st_dev;
-	s->ino = file.st_ino;
-	s->size = (uint64_t)file.st_size;
-	s->changed = changed(&file);
-	s->looked = s->freed = piece;
-	s->cold = s->gone = s->last = 0;
-	s->stopped = s->goes_on = false;
-	/* At the beginning of a file most readers go on. */
-	s->plain = look(s, fd, offset ? piece + 1 : AHEAD);
-	wn_store(&s->next, offset);
-	wn_store(&s->fd1, fd + 1);
-	wn_store(hint_of(d, fd, piece), (uint8_t)(s - d->stream));
-	wn_store(hint_of(d, fd, piece + 1), (uint8_t)(s - d->stream));
-	unlock(s);
-	return s;
+	if (!wn_load(&f->elsewhere) && wn_sys->fstatfs(fd, &sf) >= 0 &&
+	    (uint32_t)sf.f_type == OVERLAYFS_MAGIC)
+		wn_store(&f->elsewhere, 1);
+	wn_store(&f->stopped, wn_letgo_refused(&st->drops, f) ? WN_PIECES_REFUSED :
+								     WN_PIECES_DROP);
+	return f;
 }
 
-/* The second read of a stream: look ahead before its readahead gets there. */
-static void confirm(struct wn_drop_stream *s, int fd)
+/* A piece that was done with is about to be read again. */
+static void restart(struct wn_region *r, uint64_t piece)
 {
-	if (!lock(s))
+	if (wn_likely(!wn_piece_has(&r->done, piece)) || !wn_piece_clear(&r->done, piece))
 		return;
-	if (s->plain && !look(s, fd, s->freed + AHEAD))
-		s->stopped = true;
-	s->goes_on = true;
-	unlock(s);
+	wn_store(&wn_piece_at(r, piece)->read, 0);
+	wn_store(&wn_piece_at(r, piece)->near, 0);
+	wn_store(&wn_piece_at(r, piece)->edge, 0);
+	wn_store(&wn_piece_at(r, piece)->ahead, 0);
+	wn_store(&wn_piece_at(r, piece)->run, 0);
+	wn_piece_clear(&r->gone, piece);
+	wn_piece_clear(&r->kept, piece);
+	wn_piece_clear(&r->looked, piece);
+	wn_piece_clear(&r->cold, piece);
+	wn_piece_clear(&r->going, piece);
+}
+
+/* Looks whether a piece is cached, before readers come near. */
+static void look(struct wn_state *st, struct wn_piece_file *f, int fd, uint64_t piece)
+{
+	struct wn_region *r = wn_pieces_make(&st->drops.pieces, wn_load(&f->serial), piece);
+	struct wn_cachestat found;
+
+	if (!r)
+		return;
+	restart(r, piece);
+	/* What is there again may be our doing. */
+	wn_piece_clear(&r->gone, piece);
+	if (!wn_piece_set(&r->looked, piece))
+		return;
+	if (!wn_letgo_stat(f, fd, piece, &found))
+		wn_store(&f->blind, 1);
+	else if (!found.cached)
+		wn_piece_set(&r->cold, piece);
+}
+
+/* Readers have come to a piece: what their readahead will bring is looked at before. */
+static void enter(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r, int fd,
+		  uint64_t piece)
+{
+	uint64_t end = (f->size + WN_PIECE - 1) >> WN_PIECE_BITS;
+
+	wn_store(&r->used, wn_cycles());
+	wn_lead_enter(&st->drops.pieces, f, r, piece);
+	if (!wn_letgo_check(f, fd))
+		return;
+	for (uint64_t p = piece; p < wn_min(piece + AHEAD, end); p++)
+		look(st, f, fd, p);
+}
+
+/* Does a read belong to those that go through the file in sequence? */
+static bool goes_on(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r,
+		    uint64_t offset)
+{
+	uint64_t piece = wn_piece_of(offset), slack = NEAR_READS * wn_load(&f->last);
+	struct wn_piece *here = wn_piece_at(r, piece);
+	uint64_t edge = wn_load(&here->edge);
+	struct wn_region *before = r;
+
+	/* At the beginning of a file most readers go on. */
+	if (!offset || edge == offset)
+		return true;
+	if (piece && piece % WN_REGION_PIECES == 0)
+		before = wn_pieces_find(&st->drops.pieces, wn_load(&f->serial), piece - 1);
+	if (piece && before &&
+	    (wn_load(&wn_piece_at(before, piece - 1)->edge) == offset ||
+	     (wn_piece_has(&before->going, piece - 1) && offset % WN_PIECE < NEAR)))
+		return true;
+	if (!edge || offset + slack < edge || offset > edge + slack) {
+		wn_store(&here->near, 0);
+		return false;
+	}
+	return wn_add(&here->near, 1) >= 1;
 }
 
 bool wn_drop_wanted(void)
@@ -226,38 +131,200 @@ bool wn_drop_wanted(void)
 	       wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) != WN_DROP_OFF;
 }
 
-bool wn_drop_plain(int fd, off_t offset, struct wn_drop_stream **stream)
+/* A read at this offset: true when it is one of those that go through the file. */
+static bool arrive(struct wn_state *st, struct wn_drop_read *d, int fd, uint64_t at, bool marked)
 {
-	struct wn_state *st;
-	struct wn_drop_stream *s;
+	struct wn_piece_file *f = NULL;
+	uint64_t piece = wn_piece_of(at);
+	struct wn_region *r;
 
-	*stream = NULL;
-	if (offset < 0 || fd < 0 || !wn_drop_wanted() || wn_wake_up(&st) < 0)
+	/* Numbers are used again, and then files are most often read from their beginning. */
+	if (at)
+		f = wn_pieces_file(&st->drops.pieces, fd);
+	if (!f)
+		f = meet(st, fd);
+	if (!f || wn_load(&f->stopped) == WN_PIECES_REFUSED || (!marked && f->size < LONG))
 		return false;
-	s = find(&st->drops, fd, (uint64_t)offset);
-	if (s) {
-		*stream = s;
-		if (!s->goes_on)
-			confirm(s, fd);
-		return s->plain && s->last < LARGE;
-	}
-	*stream = s = begin(st, fd, (uint64_t)offset);
-	return s && s->plain && !offset;
+	d->serial = wn_load(&f->serial);
+	r = wn_pieces_make(&st->drops.pieces, d->serial, piece);
+	if (!r)
+		return false;
+	d->file = f;
+	wn_store(&f->marked, marked);
+	/* All of it has been read before: no single pass. */
+	if (!marked && wn_piece_has(&r->done, piece))
+		wn_letgo_never(&st->drops, f);
+	restart(r, piece);
+	if (wn_unlikely(!wn_piece_has(&r->looked, piece)) && wn_letgo_check(f, fd))
+		look(st, f, fd, piece);
+	if (wn_piece_has(&r->going, piece))
+		return true;
+	if (!goes_on(st, f, r, at))
+		return false;
+	if (wn_piece_set(&r->going, piece))
+		enter(st, f, r, fd, piece);
+	return true;
 }
 
-void wn_drop_read(struct wn_drop_stream *s, int fd, off_t offset, size_t got)
+bool wn_drop_begin(struct wn_drop_read *d, int fd, off_t offset)
 {
-	uint64_t before = wn_load(&s->next), now = (uint64_t)offset + got;
-	struct wn_state *st = wn_awake();
+	struct wn_state *st;
 
-	if (!st || wn_load(&s->fd1) != fd + 1 || now <= before)
+	d->file = NULL;
+	return offset >= 0 && fd >= 0 && wn_drop_wanted() && wn_wake_up(&st) >= 0 &&
+	       arrive(st, d, fd, (uint64_t)offset, true) && !wn_load(&d->file->blind) &&
+	       wn_load(&d->file->last) < LARGE;
+}
+
+/* Bytes that are to be read of a piece until it is done with. */
+static uint64_t whole(const struct wn_piece_file *f, uint64_t piece)
+{
+	return wn_min(wn_above(f->size, piece << WN_PIECE_BITS), WN_PIECE);
+}
+
+/* The last piece before this one that is done with, but was not dropped when it was. */
+static struct wn_region *left_over(struct wn_state *st, struct wn_piece_file *f, uint64_t *piece)
+{
+	for (uint64_t back = 1; back <= wn_min(*piece, REGRET); back++) {
+		uint64_t p = *piece - back;
+		struct wn_region *r = wn_pieces_find(&st->drops.pieces, wn_load(&f->serial), p);
+
+		if (!r || !wn_piece_has(&r->done, p))
+			return NULL;
+		if (wn_piece_clear(&r->kept, p)) {
+			*piece = p;
+			return r;
+		}
+	}
+	return NULL;
+}
+
+/* All of a piece has been read, and its readers have left it. */
+static void leave(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r, int fd,
+		  uint64_t piece)
+{
+	struct wn_piece *p = wn_piece_at(r, piece);
+	uint64_t most;
+
+	if (!wn_piece_set(&r->done, piece) || wn_load(&f->stopped) || !wn_letgo_check(f, fd))
 		return;
-	wn_store(&s->next, now);
-	wn_store(&s->last, got);
-	if (before >> PIECE_BITS == now >> PIECE_BITS && now < s->size)
+	if (wn_load(&f->marked)) {
+		wn_letgo(st, f, r, fd, piece);
 		return;
-	if (!lock(s))
+	}
+	if (wn_load(&p->run) + whole(f, piece) < LONG) {
+		wn_piece_set(&r->kept, piece);
 		return;
-	pass(st, s, fd, now);
-	unlock(s);
+	}
+	wn_letgo(st, f, r, fd, piece);
+	/* What was read before it was clear that it is long: a little at a time. */
+	most = (piece + 1) << WN_PIECE_BITS >= f->size ? LONG >> WN_PIECE_BITS : 2;
+	while (most-- && (r = left_over(st, f, &piece)))
+		wn_letgo(st, f, r, fd, piece);
+}
+
+/*
+ * So much more of a piece has been read.  Of two threads that bring two pieces to their
+ * ends at a time, at least one sees both counts.
+ */
+static void count(struct wn_state *st, const struct wn_drop_read *d, int fd, uint64_t piece,
+		  uint64_t n)
+{
+	struct wn_pieces *t = &st->drops.pieces;
+	struct wn_piece_file *f = d->file;
+	struct wn_region *r = wn_pieces_find(t, d->serial, piece), *other;
+	uint64_t all = whole(f, piece), before, now;
+
+	if (!r)
+		return;
+	before = __atomic_fetch_add(&wn_piece_at(r, piece)->read, (uint32_t)n, __ATOMIC_SEQ_CST);
+	now = before + n;
+	if (before < all && now >= all) {
+		bool last = (piece + 1) << WN_PIECE_BITS >= f->size;
+
+		other = last ? NULL : wn_pieces_find(t, d->serial, piece + 1);
+		if (last || (other && wn_load(&wn_piece_at(other, piece + 1)->read) >=
+					      wn_min(LEFT, whole(f, piece + 1))))
+			leave(st, f, r, fd, piece);
+	}
+	if (piece && before < LEFT && now >= wn_min(LEFT, all)) {
+		other = wn_pieces_find(t, d->serial, piece - 1);
+		if (other && wn_load(&wn_piece_at(other, piece - 1)->read) >= WN_PIECE)
+			leave(st, f, other, fd, piece - 1);
+	}
+}
+
+/* A read that belongs to a stream goes on into another piece. */
+static void follow(struct wn_state *st, const struct wn_drop_read *d, int fd, uint64_t piece,
+		   uint64_t end)
+{
+	struct wn_region *r = wn_pieces_make(&st->drops.pieces, d->serial, piece);
+
+	if (!r)
+		return;
+	restart(r, piece);
+	if (wn_piece_set(&r->going, piece))
+		enter(st, d->file, r, fd, piece);
+	wn_store(&wn_piece_at(r, piece)->edge, end);
+}
+
+void wn_drop_end(const struct wn_drop_read *d, int fd, off_t offset, size_t got)
+{
+	uint64_t at = (uint64_t)offset, end = at + got, piece = wn_piece_of(at);
+	struct wn_state *st = wn_awake();
+	struct wn_region *r;
+	bool going;
+
+	if (!st || wn_load(&d->file->serial) != d->serial)
+		return;
+	r = wn_pieces_find(&st->drops.pieces, d->serial, piece);
+	if (!r)
+		return;
+	/* Reading began in the middle: nobody will read what is before that. */
+	if (!wn_piece_has(&r->going, piece) && !wn_load(&wn_piece_at(r, piece)->read))
+		wn_store(&wn_piece_at(r, piece)->read, (uint32_t)(at % WN_PIECE));
+	wn_store(&wn_piece_at(r, piece)->edge, end);
+	wn_store(&d->file->last, got);
+	going = wn_piece_has(&r->going, piece);
+	while (at < end) {
+		uint64_t n = wn_min(end - at, WN_PIECE - at % WN_PIECE);
+
+		piece = wn_piece_of(at);
+		count(st, d, fd, piece, n);
+		at += n;
+		if (going && at < end)
+			follow(st, d, fd, piece + 1, end);
+	}
+	if (wn_load(&d->file->blind))
+		wn_lead_end(st, d->file, end - got, end);
+}
+
+void wn_drop_refused(const struct wn_drop_read *d)
+{
+	if (d->file)
+		wn_store(&d->file->unled, 1);
+}
+
+bool wn_drop_streams(void)
+{
+	return wn_drop_wanted() &&
+	       wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) == WN_DROP_STREAM;
+}
+
+void wn_drop_stream(int fd, off_t offset, size_t got)
+{
+	struct wn_drop_read d = { .file = NULL };
+	struct wn_state *st;
+
+	if (!got || fd < 0 || !wn_drop_streams() || wn_wake_up(&st) < 0)
+		return;
+	if (offset < 0) {
+		offset = wn_raw(SYS_lseek, fd, 0, SEEK_CUR);
+		if (offset < (off_t)got)
+			return;
+		offset -= (off_t)got;
+	}
+	arrive(st, &d, fd, (uint64_t)offset, false);
+	if (d.file && !wn_load(&d.file->blind))
+		wn_drop_end(&d, fd, offset, got);
 }

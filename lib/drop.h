@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * drop.h - uncached reads as plain reads, with what they leave behind dropped.
- * For front/: runs on the program's threads, around preadv2(RWF_DONTCACHE).  The kernel's
- * own way drops each folio as soon as any of it was read, so that small reads bring every
- * folio in again and again.  Here the read is a plain one, which has readahead, and what
- * lies a piece behind the reader is given up in pieces of a folio's largest size.
+ * For front/: runs on the program's threads, around their reads.  The kernel's own way
+ * (RWF_DONTCACHE) drops each folio as soon as any of it was read, so that small reads
+ * bring every folio in again and again.  Here the read is a plain one, which has
+ * readahead, and a piece of a folio's largest size is given up when all of it was read.
  *
- * Promises: only pages are dropped that were not cached before the stream came near, of
+ * With the setting "stream", what any long reader leaves behind is dropped in the same way,
+ * when it has read 64 MiB in sequence, and nothing of that twice.
+ *
+ * Promises: only pages are dropped that were not cached before the readers came near, of
  * files that nobody writes to or has mapped, as far as can be known; where it cannot be
  * known the read keeps its flag.  An inode of which a dropped piece is read again by
  * somebody is left alone from then on.
@@ -15,48 +18,51 @@
 #define WN_DROP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/mem.h"
+#include "pieces.h"
 
-enum { WN_DROP_STREAMS = 64, WN_DROP_HINTS = 256, WN_DROP_SPARED = 16 };
-
-/* One reader's way through a file. */
-struct wn_drop_stream {
-	_Alignas(64) uint32_t busy; /* the slot is being changed; never waited for */
-	int32_t fd1;		    /* the descriptor plus one; 0: unused */
-	uint64_t next;		    /* where the reader is expected */
-	uint64_t used;		    /* in cycles: when it last began or finished a piece */
-	uint64_t last;		    /* bytes that its last read returned */
-	uint64_t dev, ino, size, changed;
-	uint64_t looked; /* pieces before this one have been looked at */
-	uint64_t freed;	 /* pieces before this one are done with */
-	uint64_t cold;	 /* bit p % 64: piece p was not cached when it was looked at */
-	uint64_t gone;	 /* bit p % 64: piece p was dropped, all of it */
-	bool plain;	 /* its reads are plain ones */
-	bool goes_on;	 /* a second read has come */
-	bool stopped;	 /* nothing is dropped any more */
-};
+enum { WN_DROP_SPARED = 16, WN_LEAD_GAPS = 16 };
 
 struct wn_drops {
-	struct wn_drop_stream stream[WN_DROP_STREAMS];
-	uint8_t hint[WN_DROP_HINTS]; /* by descriptor and piece: which stream goes there */
+	struct wn_pieces pieces;
+	struct wn_leads {
+		uint64_t dev, chunk, window; /* of the last device, in bytes */
+		uint32_t turn;
+		struct wn_lead_gap {
+			uint32_t serial;   /* of the file */
+			uint64_t from, to; /* where it was left to the kernel */
+		} gap[WN_LEAD_GAPS];
+	} leads; /* the helper's */
 	uint32_t spared_next;
 	struct wn_drop_inode {
 		uint64_t dev, ino;
 	} spared[WN_DROP_SPARED]; /* inodes that are left alone */
 };
 
+/* A read that is being made. */
+struct wn_drop_read {
+	struct wn_piece_file *file; /* NULL: its end need not be told */
+	uint32_t serial;
+};
+
 /* Does the setting allow that a flag is taken away at all? */
 bool wn_drop_wanted(void);
 
+/* An uncached read is about to be made: true when it should be made without the flag. */
+bool wn_drop_begin(struct wn_drop_read *d, int fd, off_t offset);
 /*
- * An uncached read is about to be made: true when it should be made without the flag.
- * *stream is for wn_drop_read(), and may be NULL.
+ * With WILLNEED_DROP_BEHIND=stream, which wn_drop_streams() tells: an ordinary read has
+ * returned so much, from this offset on; -1: it ended where the descriptor's position is.
  */
-bool wn_drop_plain(int fd, off_t offset, struct wn_drop_stream **stream);
+bool wn_drop_streams(void);
+void wn_drop_stream(int fd, off_t offset, size_t got);
+
+/* The kernel does not know the flag there. */
+void wn_drop_refused(const struct wn_drop_read *d);
 /* It has returned this much. */
-void wn_drop_read(struct wn_drop_stream *s, int fd, off_t offset, size_t got);
+void wn_drop_end(const struct wn_drop_read *d, int fd, off_t offset, size_t got);
 
 #endif

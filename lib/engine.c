@@ -67,21 +67,18 @@ static bool own_fuse(int fd, uint32_t thread)
 
 static enum wn_way allowed_way(const struct wn_kernel *k, enum wn_way best)
 {
-	switch (wn_load(&k->options->value[WN_OPT_WAY])) {
-	case WN_WAY_RIDE:
-		return best == WN_NONE ? WN_NONE : WN_RIDE;
-	case WN_WAY_ADVISE:
-		return best == WN_NONE ? WN_NONE : WN_ADVISE;
-	case WN_WAY_ADDRESS:
-		return best == WN_NONE ? WN_NONE : WN_ADDRESS;
-	}
-	return best;
+	uint64_t way = wn_load(&k->options->value[WN_OPT_WAY]);
+
+	if (best == WN_NONE || way == WN_WAY_AUTO)
+		return best;
+	return way == WN_WAY_RIDE ? WN_RIDE : way == WN_WAY_ADVISE ? WN_ADVISE : WN_ADDRESS;
 }
 
 static void set_sizes(struct wn_engine_file *f, struct wn_file *w)
 {
 	struct wn_device_limits l = wn_device_limits((dev_t)wn_load(&w->dev));
 
+	f->readahead = l.readahead;
 	f->chunk = wn_max(l.readahead, l.request);
 	if (!f->chunk)
 		f->chunk = UNKNOWN_CHUNK;
@@ -143,6 +140,15 @@ static void learn_size(struct wn_engine_file *f, const struct wn_file *w)
 		f->size = (uint64_t)st.st_size;
 }
 
+static void close_file(struct wn_engine *e, struct wn_engine_file *f)
+{
+	if (f->fd1) {
+		wn_sys->close((int)f->fd1 - 1);
+		wn_store(&e->held, e->held - 1);
+	}
+	*f = (struct wn_engine_file){ 0 };
+}
+
 bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread)
 {
 	struct wn_engine_file *f = &k->engine->file[file];
@@ -154,13 +160,18 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 		learn_size(f, w);
 		return f->way != WN_NONE;
 	}
+	close_file(k->engine, f);
+	/* Before the look at the references: whoever drops the last one looks at this then. */
+	wn_store(&k->engine->held, k->engine->held + 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	/* A late record of a file that nobody needs any more. */
-	if (!wn_load(&w->refs))
+	if (!wn_load(&w->refs)) {
+		wn_store(&k->engine->held, k->engine->held - 1);
 		return false;
-	if (f->fd1)
-		wn_sys->close((int)f->fd1 - 1);
-	*f = (struct wn_engine_file){ .serial = serial };
+	}
+	f->serial = serial;
 	if (k->record_only) {
+		wn_store(&k->engine->held, k->engine->held - 1);
 		learn_size(f, w);
 		f->way = WN_ADVISE;
 		set_sizes(f, w);
@@ -174,6 +185,7 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 		f->way = (uint8_t)allowed_way(k, f->way);
 	} else {
 		wn_count(k->stats, facility_failures, 1);
+		wn_store(&k->engine->held, k->engine->held - 1);
 		f->way = WN_ADDRESS;
 	}
 	learn_size(f, w);
@@ -378,9 +390,7 @@ void wn_engine_close_files(const struct wn_kernel *k, bool all)
 
 		if (!all && wn_load(&k->track->files.slot[i].refs))
 			continue;
-		if (f->fd1)
-			wn_sys->close((int)f->fd1 - 1);
-		*f = (struct wn_engine_file){ 0 };
+		close_file(k->engine, f);
 	}
 	if (all)
 		wn_uring_close(&k->engine->uring);

@@ -29,6 +29,7 @@ enum wn_way { WN_UNOPENED, WN_RIDE, WN_ADVISE, WN_SLOW, WN_ADDRESS, WN_NONE };
 /* Descriptors are kept plus one, so that zeroed memory means "none". */
 struct wn_engine_file {
 	uint64_t unit;	 /* what to ask for at a time: the kernel's window when riding */
+	uint64_t readahead; /* what the kernel reads at a fault */
 	uint64_t chunk;	 /* what one call of advice reads */
 	uint64_t align;	 /* where a ride should begin, so that its folios can be large */
 	uint64_t size;
@@ -46,14 +47,18 @@ struct wn_lane {
 	uint64_t advised; /* and with advice, to finish an order exactly, up to here */
 	uint64_t watched; /* io_uring: a read of the page before this is under way; 0: none */
 	uint64_t arrived; /* and this is where such reads have ended */
+	uint64_t mark;	  /* the last window may have its mark here; 0: at its beginning */
+	/* Seeds: at the multiples of spacing from seed on, with their windows from sprout on. */
+	uint64_t seed, sprout, top; /* and all of them below top */
+	uint64_t spacing;
 	uint32_t fd1;
 	uint16_t file;	  /* that fd1 is open on */
 	bool riding;	  /* reading at edge, or before it, goes on */
-	bool fresh;	  /* the last window may have its mark in the middle */
 	bool refused;	  /* the kernel answered with an error: it cannot be done here */
 };
 
 struct wn_engine {
+	uint32_t held; /* files that are open, or are being opened */
 	struct wn_engine_file file[WN_FILES];
 	struct wn_lane lane[WN_LANES];
 	struct wn_uring uring;
@@ -87,6 +92,10 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_stream *s,
 		       const struct wn_order *o);
 
+/* The same for a few pages by themselves, for no stream: by advice, and nothing more. */
+void wn_engine_ask_exactly(const struct wn_kernel *k, struct wn_cover_file id,
+			   const struct wn_order *o);
+
 /* How far the stream's pages have arrived; never less than s->landed. */
 uint64_t wn_engine_landed(const struct wn_kernel *k, int stream, const struct wn_stream *s);
 
@@ -108,6 +117,19 @@ uint64_t wn_advise(const struct wn_kernel *k, const struct wn_engine_file *f, ui
 uint64_t wn_advise_address(const struct wn_kernel *k, uint16_t file, uint64_t chunk,
 			   uint64_t from, uint64_t to);
 
+/*
+ * Seeds, see seed.c.  wn_seed_plant() does what can be done now for the places at multiples
+ * of `spacing` below `at`; it is to be called whenever a walk comes on.  A ride that reads
+ * at wn_seed_mark() first begins at a ripe place with large folios; 0 where there is none.
+ */
+void wn_seed_plant(const struct wn_kernel *k, const struct wn_engine_file *f,
+		   struct wn_lane *lane, uint64_t at, uint64_t spacing);
+bool wn_seed_ripe(const struct wn_lane *lane, uint64_t at);
+uint64_t wn_seed_mark(const struct wn_lane *lane, uint64_t at);
+/* It has been used: lets go of the pages that it is made of. */
+void wn_seed_clear(const struct wn_kernel *k, const struct wn_engine_file *f,
+		   struct wn_lane *lane, uint64_t at);
+
 /* Submits what is queued in the ring, and takes in what has completed. */
 void wn_engine_flush(const struct wn_kernel *k);
 
@@ -116,5 +138,7 @@ bool wn_serves_fuse(uint32_t thread);
 
 /* An open descriptor on the very file in the slot, in the caller's table, or -errno. */
 int wn_find_file(const struct wn_track *t, uint16_t file, uint32_t thread);
+/* The same by way of the program's descriptor alone. */
+int wn_open_descriptor(const struct wn_file *f, uint32_t thread);
 
 #endif

@@ -2,17 +2,21 @@
 #include "faults.h"
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/sys.h"
 #include "runtime.h"
+#include "serve.h"
 
 #define MS 1000000u
 /* How often to look for progress, which wakes nobody, while some walk is helped. */
 #define WALK_NS (1u * MS)
 /* The same while a walk has only begun, and is not far ahead of its reader. */
 #define YOUNG_NS (MS / 8)
-/* One that is further ahead than this need not be seen that often. */
+/* One that is further ahead than this need not be seen that often... */
 #define FAR (32u * 1024 * 1024)
 #define FAR_PERIOD 8
+/* ...but where folios are large, a minor fault may stand for 2 MiB. */
+#define FAR_STEP (1024u * 1024)
 #define YOUNG (2u * 1024 * 1024)
 /* A walk that was quiet for so long is over; after so long a look now and then will do. */
 #define WALK_END_NS (2000u * (uint64_t)MS)
@@ -24,30 +28,7 @@
  * and what was missed before they were looked at.
  */
 #define MINOR_GAP (256u * 1024)
-#define NEIGHBOURHOOD (64u * 1024)
 #define SETTLE_NS (5u * MS)
-/* Where the kernel reads so much at a time by itself, upward it is best left alone. */
-#define WIDE_WINDOW (4u * 1024 * 1024)
-/* What the kernel is taken to read at a fault as long as the device is not known. */
-#define SOME_WINDOW (128u * 1024)
-
-static void retired(void *ctx, int index)
-{
-	struct wn_loop *l = ctx;
-	struct wn_walk *w = &l->st->walks.slot[index];
-
-	wn_count(&l->st->stats, unused_bytes, wn_walk_ahead(w));
-	wn_engine_close_lane(&l->k, WN_STREAMS + index);
-	w->live = false;
-}
-
-void wn_faults_share(const struct wn_walks *t, struct wn_bounds *b)
-{
-	for (uint32_t i = 0; i < t->used; i++) {
-		b->ahead += wn_walk_ahead(&t->slot[i]);
-		b->streams += t->slot[i].live && t->slot[i].asking;
-	}
-}
 
 /* A copy that tells about itself: its faults say nothing new. */
 static bool is_copied(const struct wn_streams *t, const struct wn_access *a)
@@ -62,115 +43,20 @@ static bool is_copied(const struct wn_streams *t, const struct wn_access *a)
 	return false;
 }
 
-/* Not while the policy would rather have the memory for others. */
-static uint64_t most_ahead(const struct wn_loop *l, const struct wn_walk *w)
-{
-	const struct wn_policy *p = &l->st->policy;
-	struct wn_bounds b = { .streams = !w->asking };
-
-	wn_streams_share(&l->st->streams, &b);
-	wn_faults_share(&l->st->walks, &b);
-	b.ahead -= wn_walk_ahead(w);
-	return wn_min(wn_min(wn_load(&l->k.options->value[WN_OPT_WINDOW]),
-			     p->budget / (b.streams ? b.streams : 1)),
-		      wn_above(p->budget, b.ahead));
-}
-
-/* Downward in chunks, the last one first, since that is where the reader comes first. */
-static void ask_down(struct wn_loop *l, int index, struct wn_walk *w, const struct wn_order *o)
-{
-	struct wn_engine_file *f = &l->st->engine.file[w->file];
-	struct wn_stream s = { .file = w->file, .serial = w->serial };
-	bool ride = f->way == WN_RIDE && o->to - o->from >= 4 * f->unit;
-	struct wn_order piece = *o;
-	uint64_t chunk = f->chunk & -f->chunk;
-
-	while (piece.to > o->from) {
-		piece.from = ride ? o->from :
-				    wn_max(o->from, wn_round_down(piece.to - 1, chunk));
-		piece.exact = piece.to;
-		/* Advice for what is too short for a ride, and close to the reader. */
-		piece.slack = ride ? o->slack : 0;
-		s.pos = piece.from;
-		wn_engine_ask(&l->k, WN_STREAMS + index, &s, &piece);
-		piece.to = piece.from;
-	}
-	w->edge = o->from;
-}
-
-static void ask_up(struct wn_loop *l, int index, struct wn_walk *w, const struct wn_order *o)
-{
-	struct wn_stream s = { .file = w->file, .serial = w->serial, .pos = o->from };
-
-	w->edge = wn_engine_ask(&l->k, WN_STREAMS + index, &s, o);
-}
-
-/*
- * Where the next reader further up began: readahead in its way and ours would collide,
- * and what it has read need not be asked for.
- */
-static uint64_t next_reader(const struct wn_walks *t, const struct wn_walk *w)
-{
-	uint64_t at = UINT64_MAX;
-
-	for (uint32_t i = 0; i < t->used; i++) {
-		const struct wn_walk *o = &t->slot[i];
-
-		if (o->live && o->file == w->file && o->begin > w->pos)
-			at = wn_min(at, o->begin);
-	}
-	return at;
-}
-
-static void serve(struct wn_loop *l, int index)
-{
-	struct wn_walk *w = &l->st->walks.slot[index];
-	struct wn_engine_file *f = &l->st->engine.file[w->file];
-	uint64_t window = wn_load(&l->k.track->files.slot[w->file].kernel_window);
-	uint64_t floor = wn_max(wn_min(window, SOME_WINDOW), NEIGHBOURHOOD);
-	uint64_t before, most;
-	struct wn_order o;
-
-	w->stirred = false;
-	if (wn_mode() != WN_MODE_ON || (!w->down && window >= WIDE_WINDOW))
-		return;
-	for (;;) {
-		most = most_ahead(l, w);
-		if (!wn_walk_order(w, f->unit, floor, most, f->size, &o))
-			return;
-		if (!w->down)
-			o.to = wn_min(o.to, wn_round_down(next_reader(&l->st->walks, w),
-						     NEIGHBOURHOOD));
-		if (o.to <= o.from)
-			return;
-		before = w->edge;
-		wn_count(&l->st->stats, walks, !w->asking);
-		if (w->down)
-			ask_down(l, index, w, &o);
-		else
-			ask_up(l, index, w, &o);
-		if (w->asking && w->edge == before)
-			return;
-		wn_count(&l->st->stats, walk_bytes, w->down ? o.to - o.from : wn_above(w->edge, o.from));
-		if (!w->asking)
-			w->first = w->down ? o.to : o.from;
-		w->asking = true;
-	}
-}
-
 /* Does it pay to see where this reader goes between its major faults? */
 static uint32_t wants_progress(const struct wn_walk *w, uint64_t window)
 {
-	if (window >= WIDE_WINDOW && !(w->down && w->steps >= WN_WALK_STEPS / 2))
+	if (w->cached || (window >= WN_WIDE_WINDOW && !w->doubted &&
+			  !(w->down && w->steps >= WN_WALK_STEPS / 2)))
 		return 0;
-	return w->passed < FAR ? 1 : FAR_PERIOD;
+	return w->passed < FAR || w->stride > FAR_STEP ? 1 : FAR_PERIOD;
 }
 
 /* Did this fault hit what had been asked for before it?  Some are heard of late. */
 static bool was_missing(const struct wn_loop *l, struct wn_walk *w, uint64_t x, uint64_t ns)
 {
 	bool missing = w->asking && w->settled_ns && ns > w->settled_ns &&
-		       (w->down ? x >= w->settled + NEIGHBOURHOOD && x < w->first :
+		       (w->down ? x >= w->settled + WN_NEIGHBOURHOOD && x < w->first :
 				  x < w->settled && x >= w->first);
 
 	if (w->asking && (!w->settled_ns || l->now - w->settled_ns > SETTLE_NS)) {
@@ -185,16 +71,31 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	struct wn_file *file = &l->k.track->files.slot[a->file];
 	uint32_t serial = wn_load(&file->serial);
 	struct wn_gaps g = { .minor = MINOR_GAP };
+	bool exact = a->flags & WN_ACCESS_EXACT;
 	struct wn_walk *w;
-	bool joined;
+	bool joined, led;
 	int i;
 
 	wn_count(&l->st->stats, watched_faults, 1);
-	if ((a->flags & WN_ACCESS_EXACT) || !wn_engine_prepare(&l->k, a->file, a->thread))
+	if ((exact && wn_load(&l->k.options->value[WN_OPT_RANDOM]) == WN_RANDOM_OBEY) ||
+	    !wn_engine_prepare(&l->k, a->file, a->thread))
 		return false;
 	/* Half of its window on each side of a fault, to the end of a neighbourhood. */
-	g.major = wn_max(wn_load(&file->kernel_window), SOME_WINDOW) / 2 + NEIGHBOURHOOD;
-	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, retired, l);
+	g.major = wn_max(wn_load(&file->kernel_window), WN_SOME_WINDOW) / 2 + WN_NEIGHBOURHOOD;
+	/* Or two huge pages, of which one is mapped. */
+	if (a->flags & WN_ACCESS_HUGE)
+		g.major = g.minor = 2 * wn_huge_page();
+	/* There it reads one page: only pages in a row prove anything. */
+	if (exact)
+		g = (struct wn_gaps){ .major = wn_page_size(), .minor = WN_NEIGHBOURHOOD };
+	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, wn_serve_retired, l);
+	/* A walk that is led shows in few faults, far from each other: it comes first. */
+	led = joined && l->st->walks.slot[i].steps >= WN_WALK_STEPS;
+	if (!led && !exact && wn_serve_stride(l, a, g.major, serial)) {
+		/* What has been asked for shows in minor faults only. */
+		wn_watch_closer(&l->st->watch, a->thread, 1);
+		return true;
+	}
 	if (i < 0)
 		return false;
 	w = &l->st->walks.slot[i];
@@ -203,7 +104,7 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	else if (was_missing(l, w, a->offset, ns))
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, true);
 	wn_watch_closer(&l->st->watch, a->thread, wants_progress(w, wn_load(&file->kernel_window)));
-	return joined && w->steps >= WN_WALK_STEPS;
+	return joined && w->steps >= WN_WALK_STEPS && !w->cached;
 }
 
 static void see(struct wn_loop *l)
@@ -221,7 +122,8 @@ static void see(struct wn_loop *l)
 			a.offset = m.offset + (f.addr - m.start);
 			a.file = m.file;
 			a.length = wn_page_size();
-			a.flags = (uint8_t)((m.random || m.huge ? WN_ACCESS_EXACT : 0) |
+			a.flags = (uint8_t)((m.random ? WN_ACCESS_EXACT : 0) |
+					    (m.huge ? WN_ACCESS_HUGE : 0) |
 					    (f.major ? WN_ACCESS_FAULTED : 0));
 			l->thread = f.thread;
 			if (f.major)
@@ -250,7 +152,8 @@ static bool is_copying(const struct wn_loop *l)
 /* When to look where this reader is, if no major fault of it wakes us. */
 static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 {
-	if (!w->steps)
+	/* Reads wake us themselves. */
+	if (!w->steps || w->read || w->cached)
 		return UINT64_MAX;
 	/* Its reader may only have lost the processor: upward nothing else would show it. */
 	if (l->now - w->used_ns > WALK_QUIET_NS)
@@ -259,14 +162,29 @@ static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 	return w->steps >= WN_WALK_STEPS && w->passed < YOUNG ? YOUNG_NS : WALK_NS;
 }
 
+static bool watches(struct wn_loop *l)
+{
+	const struct wn_watch_use use = {
+		.options = l->k.options,
+		.stats = &l->st->stats,
+		.track = l->k.track,
+		.sleeping = &l->st->sleeping,
+		.stack_top = wn_waker_stack(),
+	};
+
+	return wn_load(&l->st->watching) && (l->st->watch.armed || !is_copying(l)) &&
+	       wn_watch_tend(&l->st->watch, &use, l->now);
+}
+
 uint64_t wn_faults_round(struct wn_loop *l)
 {
 	struct wn_walks *t = &l->st->walks;
 	uint64_t rest = UINT64_MAX;
 
-	if (wn_load(&l->st->watching) && (l->st->watch.armed || !is_copying(l)) &&
-	    wn_watch_tend(&l->st->watch, l->k.options, &l->st->stats, l->now))
+	if (watches(l))
 		see(l);
+	if (l->st->watch.busy)
+		l->worked = l->now;
 	for (uint32_t i = 0; i < t->used && !wn_load(&wn_rt.stops); i++) {
 		struct wn_walk *w = &t->slot[i];
 		uint32_t serial = wn_load(&l->k.track->files.slot[w->file].serial);
@@ -274,21 +192,22 @@ uint64_t wn_faults_round(struct wn_loop *l)
 		if (!w->live)
 			continue;
 		if (w->serial != serial || l->now - w->used_ns > WALK_END_NS) {
-			wn_watch_closer(&l->st->watch, w->thread, 0);
-			retired(l, (int)i);
+			if (!w->read)
+				wn_watch_closer(&l->st->watch, w->thread, 0);
+			wn_serve_retired(l, (int)i);
 			continue;
 		}
 		if (w->stirred && wn_engine_prepare(&l->k, w->file, w->thread))
-			serve(l, (int)i);
+			wn_serve_walk(l, (int)i);
 		rest = wn_min(rest, look_again(l, w));
 	}
-	return rest;
+	return wn_max(rest, wn_watch_soonest(&l->st->watch, l->now));
 }
 
 void wn_faults_end(struct wn_loop *l)
 {
 	for (uint32_t i = 0; i < l->st->walks.used; i++)
 		if (l->st->walks.slot[i].live)
-			retired(l, (int)i);
+			wn_serve_retired(l, (int)i);
 	wn_watch_close(&l->st->watch);
 }

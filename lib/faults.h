@@ -20,9 +20,6 @@ uint64_t wn_faults_round(struct wn_loop *l);
 /* One fault that happened then; true if it was of use. */
 bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns);
 
-/* What is ahead of all walks, and how many there are: they share the budget. */
-void wn_faults_share(const struct wn_walks *t, struct wn_bounds *b);
-
 void wn_faults_end(struct wn_loop *l);
 
 #endif

@@ -28,7 +28,7 @@ static int open_checked(const char *path, const struct wn_file *f)
 }
 
 /* Through the program's own descriptor, of any thread that is still there. */
-static int open_descriptor(const struct wn_file *f, uint32_t thread)
+int wn_open_descriptor(const struct wn_file *f, uint32_t thread)
 {
 	char path[64];
 	struct wn_text t = wn_text_in(path, sizeof(path));
@@ -115,7 +115,7 @@ static int open_mapped_path(const struct wn_file *f, uint64_t addr)
 int wn_find_file(const struct wn_track *t, uint16_t file, uint32_t thread)
 {
 	const struct wn_file *f = &t->files.slot[file];
-	int fd = open_descriptor(f, thread);
+	int fd = wn_open_descriptor(f, thread);
 	struct wn_map m;
 
 	/* The program closed it after mmap(): the mapping still tells the path. */

@@ -13,11 +13,17 @@ enum wn_access_kind {
 	WN_ACCESS_BEGIN, /* it is about to read all of this range, from its beginning on */
 	WN_ACCESS_STEP,	 /* it is about to read this piece of such a range */
 	WN_ACCESS_FAULT, /* it took a page fault there; FAULTED: a major one */
+	WN_ACCESS_READ,	 /* it reads, or has just read, this range of a descriptor's file */
+	WN_ACCESS_LEAD,	 /* its uncached reads are to be led there; file: of pieces.h */
 };
 
 enum {
 	WN_ACCESS_FAULTED = 1, /* the piece before this one, though asked for, faulted */
 	WN_ACCESS_EXACT = 2,   /* the program asked that nothing be guessed */
+	WN_ACCESS_UP = 4,      /* the same thread has read what lies before it */
+	WN_ACCESS_DOWN = 8,    /* or what lies behind it */
+	WN_ACCESS_APART = 32,  /* or far away, and as far as the time before */
+	WN_ACCESS_HUGE = 16,   /* it asked for huge pages, and the kernel reads in such */
 };
 
 struct wn_access {

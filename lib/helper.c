@@ -16,21 +16,17 @@
 static void rest(struct wn_loop *l, uint64_t ns)
 {
 	struct wn_state *st = l->st;
-
-	uint32_t how = st->watch.armed ? 2 : 1;
+	int r = 0;
 
 	wn_loop_set_alarm(l);
-	__atomic_store_n(&st->sleeping, how, __ATOMIC_SEQ_CST);
+	ns = wn_watch_rest(&st->watch, ns);
+	__atomic_store_n(&st->sleeping, 1, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!wn_loop_news(st)) {
-		if (how == 2)
-			wn_watch_wait(&st->watch, ns);
-		else
-			wn_sys->futex_wait(&st->sleeping, 1, ns);
-	}
-	if (how == 2)
-		wn_watch_woken(&st->watch, !wn_swap32(&st->sleeping, 2, 0));
+	if (!wn_loop_news(st) && !wn_watch_news(&st->watch))
+		r = wn_sys->futex_wait(&st->sleeping, 1, ns);
 	wn_store(&st->sleeping, 0);
+	if (r == -ETIMEDOUT)
+		wn_watch_quiet(&st->watch);
 }
 
 /*
@@ -111,15 +107,8 @@ void wn_helper_wake(struct wn_state *st)
 {
 	/* Orders what was written before against the helper's last look before it sleeps. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	switch (wn_load(&st->sleeping)) {
-	case 1:
-		if (wn_swap32(&st->sleeping, 1, 0))
-			wn_sys->futex_wake(&st->sleeping, 1);
-		break;
-	case 2:
-		if (wn_swap32(&st->sleeping, 2, 0))
-			wn_watch_wake(wn_load(&st->helper_tid));
-	}
+	if (wn_load(&st->sleeping) && wn_swap32(&st->sleeping, 1, 0))
+		wn_sys->futex_wake(&st->sleeping, 1);
 }
 
 bool wn_helper_kick(struct wn_state *st)

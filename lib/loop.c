@@ -4,7 +4,9 @@
 #include "base/limits.h"
 #include "base/sys.h"
 #include "faults.h"
+#include "lead.h"
 #include "runtime.h"
+#include "serve.h"
 
 #define MS 1000000u
 /* How often the helper looks around while streams are active. */
@@ -35,7 +37,7 @@ static struct wn_bounds bounds_of(const struct wn_loop *l, const struct wn_engin
 	struct wn_bounds b = { .file_size = f->size };
 
 	wn_streams_share(&l->st->streams, &b);
-	wn_faults_share(&l->st->walks, &b);
+	wn_serve_share(&l->st->walks, &b);
 	b.unit = wn_policy_unit(&l->st->policy, f->unit, b.streams);
 	return b;
 }
@@ -112,8 +114,16 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 
 	if (a->file >= WN_FILES || !a->length)
 		return;
+	if (a->kind == WN_ACCESS_LEAD) {
+		wn_lead_take(l, a);
+		return;
+	}
 	if (a->kind == WN_ACCESS_FAULT) {
 		wn_faults_take(l, a, l->now);
+		return;
+	}
+	if (a->kind == WN_ACCESS_READ) {
+		wn_serve_read(l, a);
 		return;
 	}
 	l->thread = a->thread;
@@ -245,6 +255,12 @@ void wn_loop_set_alarm(struct wn_loop *l)
 		if (s->live && !s->request)
 			least = wn_min(least, wn_stream_ahead(s) / 4);
 	}
+	for (uint32_t i = 0; i < l->st->walks.used; i++) {
+		const struct wn_walk *w = &l->st->walks.slot[i];
+
+		if (w->live && w->read)
+			least = wn_min(least, wn_walk_ahead(w) / 4);
+	}
 	if (least != UINT64_MAX)
 		least = wn_max(least, 256 * 1024);
 	wn_store(&l->st->wake_at, wn_load(&l->st->progress) + wn_min(least, 1u << 30));
@@ -276,7 +292,10 @@ uint64_t wn_loop_round(struct wn_loop *l)
 
 	l->now = wn_sys->now_ns();
 	wn_cover_tick(&st->cover, l->now);
-	wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
+	wn_reads_expire(st, l->now, STREAM_NS);
+	/* It takes the kernel a while to tell, so not where faults are watched and tell nothing. */
+	if (!st->policy.checked_ns || live_streams(&st->streams) || wn_loop_news(st))
+		wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
 	let_go(l);
 	busy = serve_stirred(l);
 	while (!wn_load(&wn_rt.stops) && take_request(l))
@@ -309,6 +328,7 @@ void wn_loop_end(struct wn_loop *l)
 		if (l->st->streams.slot[i].live)
 			retired(l, (int)i);
 	wn_faults_end(l);
+	wn_reads_expire(l->st, l->now, 0);
 	wn_engine_close_files(&l->k, true);
 	wn_store(&l->st->tight, 0);
 	settle_accounts(l);

@@ -20,10 +20,18 @@ enum wn_option {
 enum wn_mode { WN_MODE_OFF, WN_MODE_OBSERVE, WN_MODE_ON };
 enum wn_engine_choice { WN_ENGINE_AUTO, WN_ENGINE_HELPER, WN_ENGINE_INLINE, WN_ENGINE_NULL };
 enum wn_io_choice { WN_IO_AUTO, WN_IO_SYSCALL, WN_IO_URING };
-enum wn_watch_choice { WN_WATCH_AUTO, WN_WATCH_PERF, WN_WATCH_OFF };
+enum wn_random_choice { WN_RANDOM_OBEY, WN_RANDOM_PROVE };
+enum wn_reads_choice { WN_READS_OFF, WN_READS_ON };
+enum wn_watch_choice {
+	WN_WATCH_AUTO,
+	WN_WATCH_PERF,
+	WN_WATCH_SCAN,
+	WN_WATCH_PAGEMAP,
+	WN_WATCH_OFF,
+};
 enum wn_way_choice { WN_WAY_AUTO, WN_WAY_RIDE, WN_WAY_ADVISE, WN_WAY_ADDRESS };
 enum wn_advice_choice { WN_ADVICE_PASS, WN_ADVICE_DEDUP, WN_ADVICE_COMPLETE };
-enum wn_drop_choice { WN_DROP_OFF, WN_DROP_DONTCACHE };
+enum wn_drop_choice { WN_DROP_OFF, WN_DROP_DONTCACHE, WN_DROP_STREAM };
 
 /* The settings of type TEXT come last in options.def; options.c checks that. */
 enum {

@@ -73,13 +73,21 @@ static void claim(const struct wn_kernel *k, const struct wn_engine_file *f,
 static int begin(const struct wn_kernel *k, const struct wn_engine_file *f,
 		 struct wn_lane *lane, struct wn_cover_file id, uint64_t at)
 {
-	int r = touch(k, f, lane, at);
+	uint64_t mark = wn_seed_mark(lane, at);
+	int r = 0;
 
+	/* If the mark is gone, what follows begins in small folios. */
+	if (mark) {
+		r = touch(k, f, lane, mark);
+		wn_seed_clear(k, f, lane, at);
+	}
+	if (r >= 0 || r == -EAGAIN)
+		r = touch(k, f, lane, at);
 	if (r != -EAGAIN)
 		return r;
+	lane->mark = at + f->unit / 2;
 	lane->edge = at;
 	lane->riding = true;
-	lane->fresh = true;
 	claim(k, f, lane, id);
 	return 0;
 }
@@ -90,15 +98,15 @@ static int go_on(const struct wn_kernel *k, const struct wn_engine_file *f,
 {
 	int r;
 
-	if (lane->fresh) {
-		r = touch(k, f, lane, lane->edge - f->unit / 2);
+	if (lane->mark) {
+		r = touch(k, f, lane, lane->mark);
 		if (r < 0 && r != -EAGAIN)
 			return r;
 	}
 	r = touch(k, f, lane, lane->edge);
 	if (r < 0 && r != -EAGAIN)
 		return r;
-	lane->fresh = r == -EAGAIN;
+	lane->mark = r == -EAGAIN ? lane->edge + f->unit / 2 : 0;
 	claim(k, f, lane, id);
 	return 0;
 }

@@ -15,6 +15,7 @@
 
 /* The helper's frames are small; its stack holds a few kilobytes of text at most. */
 #define HELPER_STACK (48u * 1024)
+#define WAKER_STACK (8u * 1024)
 
 struct wn_runtime wn_rt = { .copy_min = &wn_rt.no_gate, .copy = wn_move };
 
@@ -112,7 +113,7 @@ static struct wn_state *make_state(struct wn_runtime *rt)
 	struct wn_state *st;
 
 	if (wn_arena_map(&arena, sizeof(struct wn_track), sizeof(struct wn_state),
-			 HELPER_STACK) < 0)
+			 HELPER_STACK + WAKER_STACK) < 0)
 		return NULL;
 	st = arena.wiped;
 	/*
@@ -175,6 +176,11 @@ void wn_sleep_for_good(void)
 	wn_set_gate();
 }
 
+char *wn_waker_stack(void)
+{
+	return wn_rt.arena.stack_top - HELPER_STACK;
+}
+
 struct wn_kernel wn_kernel_of(struct wn_state *st)
 {
 	return (struct wn_kernel){
@@ -202,6 +208,11 @@ void wn_tick(struct wn_state *st)
 void wn_released(struct wn_state *st)
 {
 	uint32_t number = wn_add(&st->released, 1) + 1, never = 0;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	/* The helper has no file open, as while it only watches. */
+	if (!wn_load(&st->engine.held))
+		return;
 
 	for (int tries = 0; tries < 40 && wn_load(&st->helper_tid); tries++) {
 		if ((int32_t)(wn_load_acquire(&st->closed) - number) >= 0)

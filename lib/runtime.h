@@ -17,9 +17,11 @@
 #include "engine.h"
 #include "options.h"
 #include "policy.h"
+#include "reads.h"
 #include "ring.h"
 #include "stats.h"
 #include "stream.h"
+#include "stride.h"
 #include "track/mapping.h"
 #include "walk.h"
 #include "watch/watch.h"
@@ -51,7 +53,7 @@ struct wn_state {
 	uint32_t helper_tid;   /* zeroed by the kernel when the thread is gone */
 	uint32_t helper_start; /* 1: somebody is starting it */
 	uint32_t helper_denied; /* threads cannot be had here: never try again */
-	uint32_t sleeping;     /* 1 while the helper sleeps on this futex, 2 while it watches */
+	uint32_t sleeping;     /* 1 while the helper sleeps on this futex */
 	uint32_t helper_last;  /* its id even then, until it is known to be gone */
 	uint32_t ending;       /* it is about to end for want of work */
 	uint32_t tight;	       /* memory is so short that nothing is asked for */
@@ -59,6 +61,7 @@ struct wn_state {
 	uint32_t released;     /* how often a file has lost its last reference */
 	uint32_t closed;       /* and what has been acted upon */
 	uint32_t watching;     /* page faults are to be watched */
+	uint32_t watch_woken;  /* in cycles: when a new mapping last woke the helper */
 	uint64_t progress;     /* bytes that cold readers have reported */
 	uint64_t wake_at;      /* at which progress the helper wants to be woken */
 	uint64_t tickets;
@@ -70,9 +73,11 @@ struct wn_state {
 	struct wn_ring ring;
 	struct wn_cover cover;
 	struct wn_drops drops;
+	struct wn_reads reads;
 	/* The helper's own. */
 	struct wn_streams streams;
 	struct wn_walks walks;
+	struct wn_strides strides;
 	struct wn_watch watch;
 	struct wn_engine engine;
 	struct wn_policy policy;
@@ -123,6 +128,9 @@ bool wn_may_ask(void);
 void wn_sleep_for_good(void);
 
 struct wn_kernel wn_kernel_of(struct wn_state *st);
+
+/* Below the helper's own, for the thread that wakes it. */
+char *wn_waker_stack(void);
 
 /* Tells the cover the time, when a thread of the program is about to believe it; cheap. */
 void wn_tick(struct wn_state *st);

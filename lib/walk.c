@@ -10,7 +10,7 @@
 #define BLOCK_MIN (64u * 1024)
 #define BAND (256u * 1024)
 #define STEP_UP (128u * 1024)
-#define BLOCK_MAX (32u * 1024 * 1024)
+#define BLOCK_MAX (16u * 1024 * 1024)
 
 uint64_t wn_walk_ahead(const struct wn_walk *w)
 {
@@ -42,7 +42,7 @@ static int find(const struct wn_walks *t, const struct wn_access *a, uint64_t ga
 	for (uint32_t i = 0; i < t->used; i++) {
 		const struct wn_walk *w = &t->slot[i];
 
-		if (!w->live || w->file != a->file || w->serial != serial ||
+		if (!w->live || w->read || w->file != a->file || w->serial != serial ||
 		    !continues(w, a->offset, gap))
 			continue;
 		if (w->thread == a->thread)
@@ -54,7 +54,7 @@ static int find(const struct wn_walks *t, const struct wn_access *a, uint64_t ga
 	return best;
 }
 
-static int make_room(struct wn_walks *t, void (*retired)(void *ctx, int index), void *ctx)
+int wn_walk_room(struct wn_walks *t, void (*retired)(void *ctx, int index), void *ctx)
 {
 	int oldest = 0;
 
@@ -112,7 +112,7 @@ int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn
 	if (i >= 0) {
 		step(&t->slot[i], x);
 	} else {
-		i = make_room(t, retired, ctx);
+		i = wn_walk_room(t, retired, ctx);
 		t->slot[i] = (struct wn_walk){
 			.begin = x,
 			.pos = x,
@@ -123,6 +123,8 @@ int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn
 	}
 	t->slot[i].thread = a->thread;
 	t->slot[i].used_ns = now_ns;
+	t->slot[i].huge = a->flags & WN_ACCESS_HUGE;
+	t->slot[i].doubted = a->flags & WN_ACCESS_EXACT;
 	return i;
 }
 
@@ -131,15 +133,21 @@ static uint64_t power_below(uint64_t v)
 	return v ? (uint64_t)1 << (63 - __builtin_clzll(v)) : 0;
 }
 
-/*
- * Blocks in descending order, each as long as half of what may be ahead, so that the next
- * is under way while the reader is in the last one.
- */
+uint64_t wn_walk_block(uint64_t unit, uint64_t may)
+{
+	uint64_t block = wn_max(wn_min(power_below(may / 4), BLOCK_MAX), BLOCK_MIN);
+
+	if (block < unit && power_below(may / 2) >= unit)
+		block = power_below(may / 2);
+	return block;
+}
+
+/* Blocks in descending order. */
 static bool order_down(const struct wn_walk *w, uint64_t unit, uint64_t may, struct wn_order *o)
 {
 	uint64_t edge = w->asking ? wn_min(w->edge, w->pos) : w->pos;
 	uint64_t goal = wn_above(w->pos, may);
-	uint64_t block = wn_max(wn_min(power_below(may / 2), BLOCK_MAX), BLOCK_MIN);
+	uint64_t block = wn_walk_block(unit, may);
 
 	if (edge <= goal || wn_round_down(edge - 1, block) < goal)
 		return false;
@@ -168,13 +176,32 @@ static bool order_up(const struct wn_walk *w, uint64_t unit, uint64_t floor, uin
 	return true;
 }
 
+/*
+ * How far it may be expected to go on: as far as it has come, but not past the usual length
+ * before it has gone past that.  Before a fault is seen the kernel has read `floor`; reads
+ * are seen before that.
+ */
+static uint64_t outlook(const struct wn_walk *w, uint64_t floor)
+{
+	if (!w->read)
+		return wn_max(w->passed, floor);
+	if (!w->habit)
+		return w->passed;
+	return wn_min(w->passed, w->passed < w->habit ? w->habit - w->passed :
+							w->passed - w->habit);
+}
+
 bool wn_walk_order(const struct wn_walk *w, uint64_t unit, uint64_t floor, uint64_t most,
 		   uint64_t file_size, struct wn_order *o)
 {
-	uint64_t may = wn_min(wn_max(w->passed, floor), most);
+	uint64_t may = wn_min(outlook(w, floor), most);
 
-	if (!w->live || w->steps < WN_WALK_STEPS)
+	if (!w->down && w->lead)
+		may = wn_min(may, wn_max(w->lead, floor));
+
+	if (!w->live || w->steps < (w->doubted ? WN_WALK_PROOF : WN_WALK_STEPS))
 		return false;
+	o->unit = unit;
 	return w->down ? order_down(w, unit, may, o) :
 			 order_up(w, unit, floor, may, file_size, o);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "base/arch.h"
 #include "base/sys.h"
 #include "copy.h"
 #include "helper.h"
@@ -38,14 +39,13 @@ static int add(struct wn_state *st, struct wn_map *m, const struct stat *file, i
  * Does any page of a sample miss from the cache?  Of a file that is not ours the kernel
  * says that all are there, and that may be so or not.
  */
-static bool may_be_cold(uint64_t addr, uint64_t length, const struct stat *file)
+static bool may_be_cold(uint64_t addr, uint64_t length, bool hidden)
 {
 	uint64_t page = wn_page_size();
 	uint64_t step = wn_round_down(length / SAMPLES, page);
-	uint32_t user = wn_sys->geteuid();
 	unsigned char there;
 
-	if (user && user != file->st_uid)
+	if (hidden)
 		return true;
 	for (uint64_t at = 0; at < length; at += step)
 		if (wn_sys->mincore(addr + at, page, &there) < 0 || !(there & 1))
@@ -53,14 +53,28 @@ static bool may_be_cold(uint64_t addr, uint64_t length, const struct stat *file)
 	return false;
 }
 
-/* A helper is needed to see page faults, so it has to be there before the first one. */
+/*
+ * A helper is needed to see page faults, so it has to be there before the first one.  Some
+ * programs map and unmap all the time: a helper that is there is woken, and a file that
+ * was cached is looked at again, about once in a millisecond at most.
+ */
 static void look_at_faults(struct wn_state *st, const struct wn_map *m, const struct stat *file)
 {
 	const struct wn_options *o = &wn_rt.options;
+	struct wn_file *f = &wn_rt.track->files.slot[m->file];
+	uint32_t now = (uint32_t)(wn_cycles() >> 22) | 1;
+	uint32_t user = wn_sys->geteuid();
+	uint32_t *last = wn_load(&st->watching) && wn_load(&st->helper_tid) ?
+				 &st->watch_woken :
+				 &f->was_cached;
 
 	if (m->end - m->start < o->value[WN_OPT_MIN_WATCH] ||
 	    o->value[WN_OPT_WATCH] == WN_WATCH_OFF || wn_mode() != WN_MODE_ON ||
-	    !wn_helper_expected(st) || !may_be_cold(m->start, m->end - m->start, file))
+	    !wn_helper_expected(st) || wn_load(last) == now)
+		return;
+	wn_store(last, now);
+	wn_store(&f->hidden, user && user != file->st_uid);
+	if (last != &st->watch_woken && !may_be_cold(m->start, m->end - m->start, wn_load(&f->hidden)))
 		return;
 	wn_store(&st->watching, 1);
 	wn_helper_kick(st);

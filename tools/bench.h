@@ -68,9 +68,9 @@ struct bench_bar {
 struct bench_place {
 	unsigned files;			/* so many, not one */
 	const char *fs;			/* on a loop device, with this file system */
-	bool fs_asked;			/* by the user, not by the case */
 	long max_sectors_kb;		/* 0: as it is */
 	long read_ahead_kb;		/* in a case 0, else negative: as it is */
+	uint64_t mib;			/* its file has so many MiB at most; 0: as many as asked for */
 	uint64_t iops, rate;		/* reads and bytes a second at most; 0: no limit */
 	uint64_t memory;		/* bytes of a cgroup; 0: no limit */
 	unsigned memory_percent;	/* the same, of the file's size */

@@ -14,15 +14,14 @@
 
 enum {
 	SMALLEST_MIB = 8,	/* of several files */
-	LOOP_MIB = 640,		/* what the cases on a loop device read, and some more */
 };
 
 static uint64_t size_of_each(const struct bench *b, const struct bench_place *p)
 {
 	uint64_t size = b->size;
 
-	if (p->fs && !p->fs_asked && size > LOOP_MIB * MIB)
-		size = LOOP_MIB * MIB;
+	if (p->mib && size > p->mib * MIB)
+		size = p->mib * MIB;
 	if (!p->files)
 		return size;
 	size = size / p->files & ~(MIB - 1);
@@ -151,7 +150,6 @@ struct bench_place bench_place_of(const struct bench_args *args,
 
 	if (args->place.fs)
 		p.fs = args->place.fs;
-	p.fs_asked = args->place.fs != NULL;
 	if (args->place.max_sectors_kb)
 		p.max_sectors_kb = args->place.max_sectors_kb;
 	if (read_ahead_kb >= 0)

@@ -106,7 +106,7 @@ static int make_stats_file(struct bench *b)
 /* The file that most cases read is made before the first of them is measured. */
 static int prepare_file(struct bench *b, const struct bench_args *args)
 {
-	struct bench_place plain = { .fs = args->place.fs, .fs_asked = args->place.fs };
+	struct bench_place plain = { .fs = args->place.fs };
 	int err = bench_plan(b, args->dir, args->size, args->quick);
 	struct bench_device below;
 	char why[256];

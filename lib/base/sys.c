@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/perf_event.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -27,6 +28,11 @@ static int sys_close(int fd)
 static ssize_t sys_read(int fd, void *buf, size_t n)
 {
 	return wn_raw(SYS_read, fd, buf, n);
+}
+
+static ssize_t sys_pread(int fd, void *buf, size_t n, off_t offset)
+{
+	return wn_raw(SYS_pread64, fd, buf, n, offset);
 }
 
 static ssize_t sys_write(int fd, const void *buf, size_t n)
@@ -70,6 +76,11 @@ static int sys_fstatfs(int fd, struct statfs *out)
 static int sys_fcntl_getfl(int fd)
 {
 	return (int)wn_raw(SYS_fcntl, fd, F_GETFL, 0);
+}
+
+static int64_t sys_position(int fd)
+{
+	return wn_raw(SYS_lseek, fd, 0, SEEK_CUR);
 }
 
 static int sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
@@ -116,6 +127,19 @@ static void sys_thread_reads(struct wn_thread_reads *out)
 	out->blocks = (uint64_t)ru.ru_inblock;
 }
 
+static void sys_process_reads(struct wn_process_reads *out)
+{
+	struct rusage ru;
+
+	ru.ru_minflt = 0;
+	ru.ru_majflt = 0;
+	ru.ru_inblock = 0;
+	wn_raw(SYS_getrusage, 0 /* RUSAGE_SELF */, &ru);
+	out->minor = (uint64_t)ru.ru_minflt;
+	out->major = (uint64_t)ru.ru_majflt;
+	out->blocks = (uint64_t)ru.ru_inblock;
+}
+
 static int sys_getpid(void)
 {
 	return (int)wn_raw(SYS_getpid);
@@ -151,14 +175,24 @@ static int sys_unmap(void *addr, size_t length)
 	return (int)wn_raw(SYS_munmap, addr, length);
 }
 
-static int sys_poll(void *fds, unsigned count, uint64_t timeout_ns)
+static int sys_eventfd(void)
 {
-	struct timespec ts = {
-		.tv_sec = (time_t)(timeout_ns / 1000000000u),
-		.tv_nsec = (long)(timeout_ns % 1000000000u),
-	};
+	return (int)wn_raw(SYS_eventfd2, 0, O_CLOEXEC | O_NONBLOCK);
+}
 
-	return (int)wn_raw(SYS_ppoll, fds, count, &ts, 0, 0);
+static int sys_epoll_create(void)
+{
+	return (int)wn_raw(SYS_epoll_create1, O_CLOEXEC);
+}
+
+static int sys_epoll_add(int epoll, int fd, void *event)
+{
+	return (int)wn_raw(SYS_epoll_ctl, epoll, EPOLL_CTL_ADD, fd, event);
+}
+
+static int sys_epoll_wait(int epoll, void *events, int count)
+{
+	return (int)wn_raw(SYS_epoll_pwait, epoll, events, count, -1, 0, 0);
 }
 
 static ssize_t sys_getdents(int fd, void *buf, size_t n)
@@ -166,27 +200,9 @@ static ssize_t sys_getdents(int fd, void *buf, size_t n)
 	return wn_raw(SYS_getdents64, fd, buf, n);
 }
 
-static int sys_signalfd(uint64_t signals)
+static long sys_map_file(int fd, uint64_t offset, size_t length)
 {
-	return (int)wn_raw(SYS_signalfd4, -1, &signals, sizeof(signals), O_CLOEXEC | O_NONBLOCK);
-}
-
-static int sys_tgkill(int tid, int signal)
-{
-	return (int)wn_raw(SYS_tgkill, wn_raw(SYS_getpid), tid, signal);
-}
-
-static int sys_sigtake(int signal, void *info, uint64_t timeout_ns)
-{
-	uint64_t set = (uint64_t)1 << (signal - 1);
-	struct timespec ts = { .tv_nsec = (long)timeout_ns };
-
-	return (int)wn_raw(SYS_rt_sigtimedwait, &set, info, &ts, sizeof(set));
-}
-
-static int sys_sigput(int signal, void *info)
-{
-	return (int)wn_raw(SYS_rt_sigqueueinfo, wn_raw(SYS_getpid), signal, info);
+	return wn_raw(SYS_mmap, 0, length, PROT_READ, MAP_SHARED, fd, offset);
 }
 
 static int sys_mincore(uint64_t addr, uint64_t length, unsigned char *vec)
@@ -203,6 +219,7 @@ const struct wn_sys wn_sys_linux = {
 	.open = sys_open,
 	.close = sys_close,
 	.read = sys_read,
+	.pread = sys_pread,
 	.write = sys_write,
 	.preadv2 = sys_preadv2,
 	.fadvise = sys_fadvise,
@@ -211,11 +228,13 @@ const struct wn_sys wn_sys_linux = {
 	.fstat = sys_fstat,
 	.fstatfs = sys_fstatfs,
 	.fcntl_getfl = sys_fcntl_getfl,
+	.position = sys_position,
 	.futex_wait = sys_futex_wait,
 	.futex_wake = sys_futex_wake,
 	.now_ns = sys_now_ns,
 	.cpu_ns = sys_cpu_ns,
 	.thread_reads = sys_thread_reads,
+	.process_reads = sys_process_reads,
 	.getpid = sys_getpid,
 	.gettid = sys_gettid,
 	.thread_alive = sys_thread_alive,
@@ -223,12 +242,12 @@ const struct wn_sys wn_sys_linux = {
 	.ioctl = sys_ioctl,
 	.map_shared = sys_map_shared,
 	.unmap = sys_unmap,
-	.poll = sys_poll,
+	.eventfd = sys_eventfd,
+	.epoll_create = sys_epoll_create,
+	.epoll_add = sys_epoll_add,
+	.epoll_wait = sys_epoll_wait,
 	.getdents = sys_getdents,
-	.signalfd = sys_signalfd,
-	.tgkill = sys_tgkill,
-	.sigtake = sys_sigtake,
-	.sigput = sys_sigput,
+	.map_file = sys_map_file,
 	.mincore = sys_mincore,
 	.geteuid = sys_geteuid,
 };

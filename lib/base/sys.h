@@ -30,10 +30,18 @@ struct wn_thread_reads {
 	uint64_t blocks; /* of 512 bytes, readahead that it set off included; may stay 0 */
 };
 
+/* The same of all threads of the process, those that have ended too. */
+struct wn_process_reads {
+	uint64_t minor; /* page faults that found their page in the cache */
+	uint64_t major;
+	uint64_t blocks;
+};
+
 struct wn_sys {
 	int (*open)(const char *path, int flags);
 	int (*close)(int fd);
 	ssize_t (*read)(int fd, void *buf, size_t n);
+	ssize_t (*pread)(int fd, void *buf, size_t n, off_t offset);
 	ssize_t (*write)(int fd, const void *buf, size_t n);
 	ssize_t (*preadv2)(int fd, const struct iovec *iov, off_t offset, int flags);
 	int (*fadvise)(int fd, off_t offset, off_t length, int advice);
@@ -43,11 +51,13 @@ struct wn_sys {
 	int (*fstat)(int fd, struct stat *out);
 	int (*fstatfs)(int fd, struct statfs *out);
 	int (*fcntl_getfl)(int fd);
+	int64_t (*position)(int fd); /* where read() would read */
 	int (*futex_wait)(uint32_t *word, uint32_t value, uint64_t timeout_ns);
 	int (*futex_wake)(uint32_t *word, int count);
 	uint64_t (*now_ns)(void);	/* CLOCK_MONOTONIC */
 	uint64_t (*cpu_ns)(void);	/* CLOCK_THREAD_CPUTIME_ID */
 	void (*thread_reads)(struct wn_thread_reads *out);
+	void (*process_reads)(struct wn_process_reads *out);
 	int (*getpid)(void);
 	int (*gettid)(void);
 	int (*thread_alive)(int tid);	/* 1 until the kernel has removed the thread */
@@ -56,12 +66,12 @@ struct wn_sys {
 	int (*ioctl)(int fd, unsigned long request, uint64_t arg);
 	long (*map_shared)(int fd, size_t length); /* the address, or a negative errno */
 	int (*unmap)(void *addr, size_t length);
-	int (*poll)(void *fds, unsigned count, uint64_t timeout_ns);
+	int (*eventfd)(void);
+	int (*epoll_create)(void);
+	int (*epoll_add)(int epoll, int fd, void *event);
+	int (*epoll_wait)(int epoll, void *events, int count); /* however long it takes */
 	ssize_t (*getdents)(int fd, void *buf, size_t n);
-	int (*signalfd)(uint64_t signals);
-	int (*tgkill)(int tid, int signal);
-	int (*sigtake)(int signal, void *info, uint64_t timeout_ns); /* a pending one */
-	int (*sigput)(int signal, void *info); /* back to the process, as it was */
+	long (*map_file)(int fd, uint64_t offset, size_t length); /* to look at, not to read */
 	int (*mincore)(uint64_t addr, uint64_t length, unsigned char *vec);
 	uint32_t (*geteuid)(void);
 };

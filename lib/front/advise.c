@@ -4,6 +4,7 @@
 
 #include "base/arch.h"
 #include "front/front.h"
+#include "reads.h"
 #include "repeat.h"
 
 static ssize_t next_readahead(int fd, off64_t offset, size_t count)
@@ -55,6 +56,8 @@ static int advise(int fd, off_t offset, off_t length, int advice)
 	if (wn_front.copy_min && advice == POSIX_FADV_WILLNEED)
 		return ask(fd, offset, length);
 	result = next_fadvise(fd, offset, length, advice);
+	if (wn_front.copy_min && !result)
+		wn_reads_advised(fd, advice);
 	if (wn_front.copy_min && advice == POSIX_FADV_DONTNEED && !result)
 		wn_repeat_forget_file(fd, offset, length);
 	return result;

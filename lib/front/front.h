@@ -24,11 +24,15 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 /* In libc, but in none of its headers. */
 int capset(cap_user_header_t header, const cap_user_data_t data);
+/* In those of glibc 2.34 and later. */
+void closefrom(int first);
+int close_range(unsigned first, unsigned last, int flags);
 
 struct wn_front {
 	size_t copy_min; /* the gate: smaller copies go straight on; 0: not ready yet */

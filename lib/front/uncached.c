@@ -10,7 +10,8 @@
 
 #include "base/arch.h"
 #include "drop.h"
-#include "front/front.h"
+#include "front/read.h"
+#include "reads.h"
 
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
@@ -33,26 +34,31 @@ static ssize_t next_pwritev2(int fd, const struct iovec *iov, int count, off_t o
 
 static ssize_t uncached_read(int fd, const struct iovec *iov, int count, off_t offset)
 {
-	struct wn_drop_stream *s;
-	bool plain = wn_drop_plain(fd, offset, &s);
+	struct wn_drop_read d;
+	bool plain = wn_drop_begin(&d, fd, offset);
 	int saved = errno;
 	ssize_t got = next_preadv2(fd, iov, count, offset, plain ? 0 : RWF_DONTCACHE);
 
 	if (got < 0 && errno == EOPNOTSUPP && !plain && wn_drop_wanted()) {
 		errno = saved;
+		wn_drop_refused(&d);
 		got = next_preadv2(fd, iov, count, offset, 0);
 	}
-	if (s && got > 0)
-		wn_drop_read(s, fd, offset, (size_t)got);
+	if (d.file && got > 0)
+		wn_drop_end(&d, fd, offset, (size_t)got);
 	return got;
 }
 
 static inline ssize_t read_any(int fd, const struct iovec *iov, int count, off_t offset,
 			       int flags)
 {
+	ssize_t got;
+
 	if (wn_unlikely(flags == RWF_DONTCACHE) && wn_front.copy_min)
 		return uncached_read(fd, iov, count, offset);
-	return next_preadv2(fd, iov, count, offset, flags);
+	got = next_preadv2(fd, iov, count, offset, flags);
+	wn_front_has_read(fd, offset == -1 ? WN_BEHIND_POSITION : offset, got);
+	return got;
 }
 
 static inline ssize_t write_any(int fd, const struct iovec *iov, int count, off_t offset,

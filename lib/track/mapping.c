@@ -125,7 +125,7 @@ static uint32_t search(const struct wn_track *t, uint32_t count, uint64_t addr)
 			return found;                                          \
 	}
 
-static bool look_addr(const struct wn_track *t, uint64_t addr, struct wn_map *out)
+static bool look_after(const struct wn_track *t, uint64_t addr, struct wn_map *out)
 {
 	uint32_t count = wn_load(&t->count);
 	uint32_t i = search(t, count, addr);
@@ -133,7 +133,12 @@ static bool look_addr(const struct wn_track *t, uint64_t addr, struct wn_map *ou
 	if (i >= count || i >= WN_MAPS)
 		return false;
 	*out = get(&t->map[i]);
-	return out->start <= addr && addr < out->end && out->file < WN_FILES;
+	return addr < out->end && out->start < out->end && out->file < WN_FILES;
+}
+
+static bool look_addr(const struct wn_track *t, uint64_t addr, struct wn_map *out)
+{
+	return look_after(t, addr, out) && out->start <= addr;
 }
 
 bool wn_map_find(const struct wn_track *t, uint64_t addr, struct wn_map *out)
@@ -141,6 +146,14 @@ bool wn_map_find(const struct wn_track *t, uint64_t addr, struct wn_map *out)
 	bool found = false;
 
 	WN_STEADY(t, found, look_addr(t, addr, out));
+	return false;
+}
+
+bool wn_map_after(const struct wn_track *t, uint64_t addr, struct wn_map *out)
+{
+	bool found = false;
+
+	WN_STEADY(t, found, look_after(t, addr, out));
 	return false;
 }
 

@@ -54,6 +54,8 @@ void wn_track_unlock(struct wn_track_lock *l);
 void wn_track_drop(struct wn_track *t, struct wn_track_lock *l, uint16_t file);
 
 bool wn_map_find(const struct wn_track *t, uint64_t addr, struct wn_map *out);
+/* The first entry that ends behind addr. */
+bool wn_map_after(const struct wn_track *t, uint64_t addr, struct wn_map *out);
 /* Any entry of this file that maps its offset, or any at all; for advice by address. */
 #define WN_ANY_OFFSET UINT64_MAX
 bool wn_map_find_offset(const struct wn_track *t, uint16_t file, uint64_t offset,

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sys.h"
+#include "watch/taps.h"
 #include "watch/watch.h"
 
 static struct perf_event_mmap_page *head_of(const struct wn_tap *t)

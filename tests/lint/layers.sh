@@ -9,11 +9,11 @@
 rooms='
 base/
 flow options stats log
-ring track/ watch/
-stream walk
+ring track/ watch/ pieces
+stream walk walk_read stride
 policy cover
-engine find filesystems ride advise uring
-runtime loop faults helper copy watch api request repeat drop
+engine find filesystems ride seed advise uring
+runtime loop serve faults helper copy watch api request repeat drop letgo lead exact reads
 front/
 '
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* errors FILE: the result and errno of every wrapped call, right and wrong, as a table. */
 #include <grp.h>
+#include <limits.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "host.h"
 
@@ -69,6 +73,146 @@ static void mappings(const struct view *v)
 	SHOW(posix_madvise(at + 1, v->size, POSIX_MADV_RANDOM));
 	SHOW(posix_madvise(at, v->size, POSIX_MADV_DONTNEED));
 	SHOW(posix_madvise(at, v->size, 12345));
+}
+
+extern ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
+extern ssize_t __pread_chk(int fd, void *to, size_t n, off_t offset, size_t room);
+extern ssize_t __pread64_chk(int fd, void *to, size_t n, off64_t offset, size_t room);
+
+static void *volatile nowhere = (void *)8;
+
+/* Every way to read of this descriptor, right and wrong. */
+static void reads_of(int fd)
+{
+	struct iovec good[2] = { { buf, MIB }, { buf + MIB, 100 } };
+	struct iovec half[2] = { { buf, 4096 }, { nowhere, 4096 } };
+	struct iovec endless[2] = { { buf, 4096 }, { buf, SIZE_MAX } };
+
+	SHOW(read(fd, buf, 4096));
+	SHOW(read(fd, buf, 0));
+	SHOW(read(fd, buf, MIB));
+	SHOW(read(fd, nowhere, 4096));
+	SHOW(read(fd, nowhere, MIB));
+	SHOW(read(fd, buf, SIZE_MAX));
+	SHOW(lseek(fd, 0, SEEK_CUR));
+	SHOW(__read_chk(fd, buf, MIB, sizeof(buf)));
+	SHOW(__read_chk(fd, buf, MIB, MIB));
+	SHOW(pread(fd, buf, MIB, 4096));
+	SHOW(pread(fd, buf, 0, 4096));
+	SHOW(pread(fd, buf, MIB, -1));
+	SHOW(pread(fd, buf, MIB, -4096));
+	SHOW(pread64(fd, buf, MIB, 1L << 62));
+	SHOW(pread64(fd, buf, MIB, LONG_MAX));
+	SHOW(pread64(fd, nowhere, MIB, 0));
+	SHOW(__pread_chk(fd, buf, MIB, 0, sizeof(buf)));
+	SHOW(__pread64_chk(fd, buf, MIB, 12345, MIB));
+	SHOW(readv(fd, good, 2));
+	SHOW(readv(fd, half, 2));
+	SHOW(readv(fd, endless, 2));
+	SHOW(readv(fd, good, 0));
+	SHOW(readv(fd, good, -1));
+	SHOW(readv(fd, good, 100000));
+	SHOW(readv(fd, nowhere, 2));
+	SHOW(readv(fd, NULL, 2));
+	SHOW(preadv(fd, good, 2, 2 * MIB));
+	SHOW(preadv(fd, half, 2, 2 * MIB));
+	SHOW(preadv(fd, good, 2, -1));
+	SHOW(preadv(fd, nowhere, 2, 0));
+	SHOW(preadv64(fd, good, 2, 1L << 62));
+	SHOW(preadv64(fd, good, -1, 0));
+	SHOW(preadv2(fd, good, 2, 3 * MIB, 0));
+	SHOW(preadv2(fd, good, 2, -1, 0));
+	SHOW(preadv2(fd, good, 2, -2, 0));
+	SHOW(preadv2(fd, good, 2, 0, 1 << 20));
+	SHOW(preadv64v2(fd, nowhere, 2, 0, 0));
+	SHOW(lseek(fd, 0, SEEK_CUR));
+}
+
+/* And without a buffer; what goes into the pipe is taken out again. */
+static void transfers_of(int fd, int out, const int pipes[2])
+{
+	off64_t offset = 4096, negative = -1, far = 1L << 62;
+
+	SHOW(sendfile(out, fd, &offset, MIB));
+	printf("offset %ld\n", (long)offset);
+	SHOW(sendfile(out, fd, NULL, MIB));
+	SHOW(sendfile64(out, fd, &negative, MIB));
+	SHOW(sendfile64(out, fd, &far, MIB));
+	SHOW(sendfile64(out, fd, (off64_t *)nowhere, MIB));
+	SHOW(sendfile(-1, fd, NULL, MIB));
+	SHOW(sendfile(fd, out, NULL, MIB));
+	SHOW(sendfile(out, fd, NULL, 0));
+	SHOW(copy_file_range(fd, &offset, out, NULL, MIB, 0));
+	printf("offset %ld\n", (long)offset);
+	SHOW(copy_file_range(fd, NULL, out, NULL, MIB, 0));
+	SHOW(copy_file_range(fd, NULL, fd, NULL, MIB, 0));
+	SHOW(copy_file_range(fd, NULL, out, NULL, MIB, 1));
+	SHOW(copy_file_range(fd, nowhere, out, NULL, MIB, 0));
+	SHOW(copy_file_range(fd, NULL, out, nowhere, MIB, 0));
+	SHOW(splice(fd, &offset, pipes[1], NULL, 4096, SPLICE_F_NONBLOCK));
+	printf("offset %ld\n", (long)offset);
+	SHOW(read(pipes[0], buf, MIB));
+	SHOW(splice(fd, NULL, pipes[1], NULL, 4096, SPLICE_F_NONBLOCK));
+	SHOW(read(pipes[0], buf, MIB));
+	SHOW(splice(fd, nowhere, pipes[1], NULL, 4096, SPLICE_F_NONBLOCK));
+	SHOW(splice(fd, NULL, pipes[1], &offset, 4096, SPLICE_F_NONBLOCK));
+	SHOW(splice(fd, NULL, pipes[1], NULL, 4096, 1 << 20));
+	SHOW(splice(fd, NULL, fd, NULL, 4096, 0));
+	SHOW(splice(pipes[0], NULL, out, NULL, 4096, SPLICE_F_NONBLOCK));
+	SHOW(lseek(fd, 0, SEEK_CUR));
+}
+
+/* None of the descriptors waits for anything. */
+static void reads(const char *path)
+{
+	int pipes[2], spare[2], sockets[2];
+	int out = memfd_create("out", 0);
+
+	MUST(out >= 0 && !pipe2(pipes, O_NONBLOCK) && !pipe2(spare, O_NONBLOCK));
+	MUST(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets));
+	MUST(write(spare[1], "abc", 3) == 3 && write(sockets[1], "abc", 3) == 3);
+	const int fds[] = {
+		open(path, O_RDONLY), open(path, O_RDONLY | O_DIRECT), open("/dev/null", O_WRONLY),
+		open(path, O_PATH), open("/tmp", O_RDONLY), open("/dev/null", O_RDWR),
+		open("/dev/zero", O_RDONLY), open("/proc/self/cmdline", O_RDONLY), spare[0],
+		pipes[1], sockets[0], -1, -2, 9999, 65534, 65535, 65536, INT_MAX, INT_MIN,
+	};
+
+	for (size_t f = 0; f < sizeof(fds) / sizeof(fds[0]); f++) {
+		printf("descriptor %zu\n", f);
+		reads_of(fds[f]);
+		transfers_of(fds[f], out, pipes);
+	}
+	/* A cold way through the file first, so that there is something to let go of. */
+	for (size_t at = 8 * MIB; at > 0; at -= 65536)
+		MUST(pread(fds[0], buf, 65536, (off_t)at - 65536) == 65536 &&
+		     right(buf, at - 65536, 65536));
+	for (size_t f = 0; f < sizeof(fds) / sizeof(fds[0]); f++) {
+		SHOW(close(fds[f]));
+		SHOW(close(fds[f]));
+		SHOW(read(fds[f], buf, MIB));
+	}
+	SHOW(dup2(out, out));
+	SHOW(dup2(-1, out));
+	SHOW(dup2(out, -1));
+	SHOW(dup2(9999, 9999));
+	SHOW(dup2(out, INT_MAX));
+	SHOW(dup2(out, 900));
+	SHOW(dup3(out, out, 0));
+	SHOW(dup3(out, 901, O_CLOEXEC));
+	SHOW(dup3(out, 902, 12345));
+	SHOW(dup3(out, -1, 0));
+	SHOW(fcntl(901, F_GETFD));
+	SHOW(close_range(901, 900, 0));
+	SHOW(close_range(900, 901, 12345));
+	SHOW(close_range(900, 900, CLOSE_RANGE_CLOEXEC));
+	SHOW(fcntl(900, F_GETFD));
+	SHOW(close_range(900, 900, 0));
+	SHOW(fcntl(900, F_GETFD));
+	SHOW(close_range(UINT_MAX, UINT_MAX, 0));
+	closefrom(901);
+	SHOW(fcntl(901, F_GETFD));
+	closefrom(INT_MAX);
 }
 
 /* Everything twice: the second time it has been asked for already. */
@@ -144,6 +288,8 @@ int main(int argc, char **argv)
 	MUST(argc == 2);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("errno at main: %d\n", at_start);
+	chill(argv[1]);
+	reads(argv[1]);
 	chill(argv[1]);
 	v = view_of(argv[1], PROT_READ, MAP_PRIVATE);
 	/* Cold, so that the library is at work; what it does must not show. */

@@ -4,9 +4,6 @@
 
 # shellcheck source=tests/preload/preload.sh
 . "${WN_SRCDIR:?}/tests/preload/preload.sh"
-# Off by default: it starts the helper when a mapping is made, before anything is read.
-WILLNEED_WATCH=auto
-export WILLNEED_WATCH
 mib=256
 size=$((mib * 1048576))
 need_scratch $((mib * 2 + 300))
@@ -75,11 +72,40 @@ if [ "$(counter watched_faults)" = 0 ]; then
 else
 	helped_load "backward" "" --order backward
 	helped_load "backward, advised sequential" "" --order backward --advice sequential
+	# The kernel reads in huge pages there, until seeds are ripe; the rest is led.
+	load "backward, advised hugepage" "" --order backward --advice hugepage
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size / 4))
+	# Only where the reader is in the block already.
+	want "bytes asked for by advice" "$(counter advise_bytes)" "<=" $((size / 16))
+	want "major faults" "$(value majflt)" "<=" "$bare_faults"
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	verdict "$name"
 	helped_load "backward, shared mapping" "" --order backward --map shared
 	helped_load "backward, descriptor closed" "" --order backward --close-fd 1
 	helped_load "backward, 4 threads with a range each" "" --order backward --threads 4
 	helped_load "backward, by advice" WILLNEED_WAY=advise --order backward
 	helped_load "backward, by address" WILLNEED_WAY=address --order backward
+
+	helped_load "backward, advised random, proven" WILLNEED_RANDOM=prove --order backward \
+		--advice random
+	load "random pages, advised random" WILLNEED_RANDOM=prove --order random --piece 4K \
+		--pieces 4000 --advice random
+	want "bytes asked for ahead" "$(counter walk_bytes)" == 0
+	want "bytes read" "$(value read_bytes)" "<=" "$bare_read"
+	verdict "$name"
+
+	# Records: a page of every MiB, and 64 KiB of every 512 KiB, which is an eighth.  At a
+	# fault the kernel reads 128 KiB.
+	load "a page per MiB" "" --piece 4K --stride 1M
+	want "bytes read" "$(value read_bytes)" "<=" "$bare_read"
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((mib / 4 * 4096))
+	want "bytes asked for ahead" "$(counter walk_bytes)" "<=" $((mib * 4096))
+	verdict "$name"
+	load "64 KiB of every 512 KiB" "" --piece 64K --stride 512K
+	want "bytes read" "$(value read_bytes)" "<=" "$bare_read"
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size / 32))
+	want "bytes asked for ahead" "$(counter walk_bytes)" "<=" $((size / 8))
+	verdict "$name"
 
 	# It has one major fault, and is over soon: how much of it is led depends on the time.
 	load "forward" "" --order forward
@@ -135,13 +161,10 @@ fi
 
 quiet_load "random pages" "" --order random --piece 4K --pieces 4000
 quiet_load "random pages, 8 threads" "" --order random --piece 4K --pieces 500 --threads 8
-quiet_load "a page per MiB" "" --piece 4K --stride 1M
 quiet_load "a page per MiB, backward" "" --piece 4K --stride 1M --order backward
-quiet_load "64 KiB of every 512 KiB" "" --piece 64K --stride 512K
 quiet_load "backward, advised random" "" --order backward --advice random --length 16M
 want "bytes asked for" "$(counter asked_bytes)" == 0
 verdict "advice to read nothing ahead is obeyed"
-quiet_load "backward, advised hugepage" "" --order backward --advice hugepage
 
 for off in WILLNEED_WATCH=off WILLNEED=off WILLNEED=observe WILLNEED_MIN_WATCH=1G; do
 	load "$off" $off --order backward --length 32M
@@ -156,8 +179,42 @@ rm -f "$tmp/stats"
 with WILLNEED_STATS="$tmp/stats" "$work" load --order backward "$big" >"$tmp/run.out"
 same "helpers for a file that is cached" "$(counter helper_starts)" 0
 
+# Each sense by itself, and the one that is left where perf is refused.
+for sense in scan pagemap; do
+	chill "$big"
+	with WILLNEED_STATS="$tmp/stats" WILLNEED_WATCH=$sense "$work" load --order backward \
+		--length 64M "$big" >"$tmp/run.out"
+	if [ "$(counter watch_looks)" = 0 ]; then
+		skip "by $sense" "the page table cannot be looked at here"
+		continue
+	fi
+	helped_load "$sense: backward" WILLNEED_WATCH=$sense --order backward
+	helped_load "$sense: backward, advised sequential" WILLNEED_WATCH=$sense \
+		--order backward --advice sequential
+	# Where only samples are taken, readers that begin in the middle are found late.
+	[ $sense = pagemap ] ||
+		helped_load "$sense: backward, 4 threads with a range each" \
+			WILLNEED_WATCH=$sense --order backward --threads 4
+	quiet_load "$sense: random pages" WILLNEED_WATCH=$sense --order random --piece 4K \
+		--pieces 4000
+	quiet_load "$sense: a page per MiB" WILLNEED_WATCH=$sense --piece 4K --stride 1M
+	for program in threads signals children truncate; do
+		chill "$big"
+		helped "$sense: $program" WILLNEED_WATCH=$sense "$tmp/faults" $program "$big"
+		[ $program != truncate ] || make_file "$big" $mib
+	done
+done
+chill "$big"
+rm -f "$tmp/stats"
+with WILLNEED_STATS="$tmp/stats" "$tmp/forbid" EPERM perf_event_open "$work" load \
+	--order backward "$big" >"$tmp/run.out" 2>"$tmp/run.err"
+want "looks into the page table" "$(counter watch_looks)" ">=" 1
+want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size / 2))
+[ ! -s "$tmp/run.err" ] || complain "on stderr: $(cat "$tmp/run.err")"
+verdict "perf is refused"
+
 # Any refusal is the end of watching, and of nothing else.
-for call in perf_event_open signalfd4 ioctl; do
+for call in perf_event_open epoll_create1 ioctl; do
 	failed=0
 	for errno in EPERM ENOSYS EACCES EINVAL ENOMEM; do
 		chill "$big"

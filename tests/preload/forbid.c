@@ -28,7 +28,7 @@ static const struct {
 	CALL(io_uring_setup), CALL(perf_event_open), CALL(fadvise64), CALL(madvise),
 	CALL(preadv2), CALL(mincore), CALL(cachestat), CALL(close_range), CALL(pidfd_getfd),
 	CALL(sched_setaffinity), CALL(sched_setscheduler), CALL(prctl), CALL(readahead),
-	CALL(signalfd4), CALL(ioctl),
+	CALL(epoll_create1), CALL(eventfd2), CALL(ioctl),
 };
 
 static struct sock_filter filter[64];

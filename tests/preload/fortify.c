@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fortify FUNCTION LENGTH: a copy of that length into 64 bytes; too many must abort.
- * fortify FILE: all three out of a cold mapping, into memory whose size is known.
+ * fortify FUNCTION LENGTH: a copy, or a read, of that length into 64 bytes; too many must
+ * abort.
+ * fortify FILE: all of them out of a cold file, into memory whose size is known.
  */
 #include "host.h"
 
@@ -18,6 +19,7 @@ int main(int argc, char **argv)
 {
 	struct view v;
 	size_t n;
+	int zero;
 
 	if (argc == 2) {
 		chill(argv[1]);
@@ -29,16 +31,27 @@ int main(int argc, char **argv)
 		MUST(right(large, n, n));
 		MUST(mempcpy(large, v.at + 2 * n, n) == large + n);
 		MUST(right(large, 2 * n, n));
+		MUST(lseek(v.fd, (off_t)(3 * n), SEEK_SET) == (off_t)(3 * n));
+		MUST(read(v.fd, large, n) == (ssize_t)n && right(large, 3 * n, n));
+		MUST(pread(v.fd, large, n, (off_t)n) == (ssize_t)n && right(large, n, n));
+		MUST(pread64(v.fd, large, n, 0) == (ssize_t)n && right(large, 0, n));
 		return 0;
 	}
 	MUST(argc == 3);
 	n = number(argv[2]);
+	zero = open("/dev/zero", O_RDONLY);
 	puts("before");
 	fflush(stdout);
 	if (!strcmp(argv[1], "memcpy"))
 		memcpy(to, from, n);
 	else if (!strcmp(argv[1], "memmove"))
 		memmove(to, from, n);
+	else if (!strcmp(argv[1], "read"))
+		printf("%zd\n", read(zero, to, n));
+	else if (!strcmp(argv[1], "pread"))
+		printf("%zd\n", pread(zero, to, n, 0));
+	else if (!strcmp(argv[1], "pread64"))
+		printf("%zd\n", pread64(zero, to, n, 0));
 	else
 		printf("%td\n", (char *)mempcpy(to, from, n) - to);
 	puts(to);

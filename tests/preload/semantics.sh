@@ -21,13 +21,13 @@ helped "overlapping copies within a cold mapping" WILLNEED_WATCH=off "$tmp/overl
 
 for level in 1 2 3; do
 	compile_as fortify fortify -D_FORTIFY_SOURCE=$level -fbuiltin
-	for function in memcpy memmove mempcpy; do
+	for function in memcpy memmove mempcpy read pread pread64; do
 		wcmp "fortify $level: $function overflows" "$tmp/fortify" $function 100
 		wcmp "fortify $level: $function fits" "$tmp/fortify" $function 10
 	done
 done
 compile_as fortify fortify -D_FORTIFY_SOURCE=2 -fbuiltin
-helped "fortified copies are seen too" "$tmp/fortify" "$big"
+helped "fortified copies and reads are seen too" "$tmp/fortify" "$big"
 
 compile errors
 wcmp "errno, return values" "$tmp/errors" "$big"

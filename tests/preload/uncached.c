@@ -8,8 +8,16 @@
  *	shared	one reader behind another: the second keeps its pages
  *	written	a writer changes and extends the file meanwhile
  *	cut	the file is cut and punched meanwhile
- *	threads	four threads, a quarter each, one descriptor
+ *	threads	four threads, a quarter each, with descriptors of their own
+ *	quarters	the same on one descriptor
+ *	turns	four threads on one descriptor, each takes the next piece
+ *	wide	quarters and turns, and how much is cached at most is printed
  *	write	pwritev2 with the flag
+ *	once	ordinary reads, 1 MiB, of the whole file: nothing much is left of it
+ *	warm	the same of a file that is cached
+ *	again	the same three times: the third time all is there
+ *	follow	two ordinary readers, one 10 MiB behind: no byte is read twice
+ *	tail	two ordinary readers of a file that grows: no byte is read twice
  *	others	as somebody who may only read the file
  */
 #include <sys/uio.h>
@@ -157,32 +165,159 @@ static void cut(int fd)
 
 static void others(int fd)
 {
-	char *buf = anon(64 * KIB);
+	char *buf = anon(4 * KIB);
 
-	for (size_t at = 0; at < 16 * MIB; at += 64 * KIB) {
-		MUST(get(fd, buf, 64 * KIB, at, RWF_DONTCACHE) == (ssize_t)(64 * KIB));
-		MUST(right(buf, at, 64 * KIB));
+	for (size_t at = 0; at < size; at += 4 * KIB) {
+		MUST(get(fd, buf, 4 * KIB, at, RWF_DONTCACHE) == (ssize_t)(4 * KIB));
+		MUST(right(buf, at, 4 * KIB));
 	}
+}
+
+/* Of one descriptor for all; -1: each thread has its own. */
+static int common = -1;
+static size_t taken, most_of_all;
+
+static void note_most(size_t most)
+{
+	size_t before = __atomic_load_n(&most_of_all, __ATOMIC_RELAXED);
+
+	while (most > before &&
+	       !__atomic_compare_exchange_n(&most_of_all, &before, most, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 }
 
 static void *quarter(void *arg)
 {
 	size_t i = (size_t)arg;
-	int fd = open(path, O_RDONLY);
+	int fd = common < 0 ? open(path, O_RDONLY) : common;
 
-	read_range(fd, i * size / 4, (i + 1) * size / 4, 16 * KIB);
-	close(fd);
+	note_most(read_range(fd, i * size / 4, (i + 1) * size / 4, 16 * KIB));
+	if (common < 0)
+		close(fd);
 	return NULL;
 }
 
-static void threads(void)
+static void *turn(void *arg)
+{
+	char *buf = anon(16 * KIB);
+	size_t at;
+
+	(void)arg;
+	while ((at = __atomic_fetch_add(&taken, 16 * KIB, __ATOMIC_RELAXED)) < size) {
+		MUST(get(common, buf, 16 * KIB, at, RWF_DONTCACHE) == (ssize_t)(16 * KIB));
+		MUST(right(buf, at, 16 * KIB));
+		if (at % MIB == 0)
+			note_most(cached(common, 0, 0) * 4 * KIB);
+	}
+	munmap(buf, 16 * KIB);
+	return NULL;
+}
+
+static void threads(void *(*work)(void *))
 {
 	pthread_t thread[4];
 
 	for (size_t i = 0; i < 4; i++)
-		MUST(pthread_create(&thread[i], NULL, quarter, (void *)i) == 0);
+		MUST(pthread_create(&thread[i], NULL, work, (void *)i) == 0);
 	for (int i = 0; i < 4; i++)
 		MUST(pthread_join(thread[i], NULL) == 0);
+}
+
+static void bounded(int fd, void *(*work)(void *))
+{
+	common = fd;
+	taken = most_of_all = 0;
+	threads(work);
+	MUST(most_of_all <= 32 * MIB);
+	MUST(cached(fd, 0, 0) * 4 * KIB <= 8 * MIB);
+}
+
+static void wide(int fd)
+{
+	common = fd;
+	threads(quarter);
+	printf("quarters: %zu MiB, %zu MiB left\n", most_of_all / MIB, cached(fd, 0, 0) / 256);
+	chill(path);
+	taken = most_of_all = 0;
+	threads(turn);
+	printf("turns: %zu MiB, %zu MiB left\n", most_of_all / MIB, cached(fd, 0, 0) / 256);
+}
+
+/* Bytes that this process has had read from a device. */
+static size_t device_bytes(void)
+{
+	char line[128];
+	size_t n = 0;
+	FILE *io = fopen("/proc/self/io", "r");
+
+	MUST(io);
+	while (fgets(line, sizeof(line), io))
+		sscanf(line, "read_bytes: %zu", &n);
+	fclose(io);
+	return n;
+}
+
+static void ordinary(int fd, size_t at)
+{
+	static char buf[MIB];
+
+	MUST(get(fd, buf, MIB, at, 0) == (ssize_t)MIB);
+	MUST(right(buf, at, MIB));
+}
+
+static void once(int fd)
+{
+	for (size_t at = 0; at < size; at += MIB)
+		ordinary(fd, at);
+}
+
+static void again(int fd)
+{
+	size_t before;
+
+	once(fd);
+	MUST(cached(fd, 0, 0) * 4 * KIB <= 16 * MIB);
+	once(fd);
+	before = device_bytes();
+	once(fd);
+	MUST(device_bytes() - before <= MIB);
+}
+
+static void follow(int fd)
+{
+	int other = open(path, O_RDONLY);
+	size_t before = device_bytes();
+
+	for (size_t at = 0; at < size + 10 * MIB; at += MIB) {
+		if (at < size)
+			ordinary(fd, at);
+		if (at >= 10 * MIB)
+			ordinary(other, at - 10 * MIB);
+	}
+	if (device_bytes() - before > size + MIB)
+		die("%zu bytes read from the device, of %zu", device_bytes() - before, size);
+}
+
+static void tail(int fd)
+{
+	int other = open(path, O_RDONLY), out = open(path, O_WRONLY | O_APPEND);
+	size_t before = device_bytes(), end = size;
+	uint64_t word[8192];
+
+	for (size_t at = 0; at < 2 * size; at += MIB) {
+		for (; end < at + 2 * MIB + size / 2; end += sizeof(word)) {
+			for (size_t i = 0; i < 8192; i++)
+				word[i] = word_at(end + 8 * i);
+			MUST(write(out, word, sizeof(word)) == sizeof(word));
+		}
+		ordinary(fd, at);
+		if (at >= 10 * MIB)
+			ordinary(other, at - 10 * MIB);
+	}
+	if (device_bytes() - before > size + MIB)
+		die("%zu bytes read from the device, of %zu", device_bytes() - before, size);
+	MUST(ftruncate(out, (off_t)size) == 0);
 }
 
 static void put(void)
@@ -253,7 +388,9 @@ int main(int argc, char **argv)
 	fd = open(path, O_RDONLY);
 	MUST(fd >= 0 && fstat(fd, &st) == 0);
 	size = (size_t)st.st_size;
-	chill(path);
+	/* Who may only read it cannot see whether it is cold. */
+	if (strcmp(mode, "others"))
+		chill(path);
 	if (!strcmp(mode, "matrix"))
 		matrix(fd);
 	else if (!strcmp(mode, "stream"))
@@ -269,9 +406,32 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "cut"))
 		cut(fd);
 	else if (!strcmp(mode, "threads"))
-		threads();
+		threads(quarter);
+	else if (!strcmp(mode, "quarters"))
+		bounded(fd, quarter);
+	else if (!strcmp(mode, "turns"))
+		bounded(fd, turn);
+	else if (!strcmp(mode, "wide"))
+		wide(fd);
 	else if (!strcmp(mode, "write"))
 		put();
+	else if (!strcmp(mode, "once"))
+		once(fd);
+	else if (!strcmp(mode, "warm")) {
+		/* A mapping brings it in: a pass of reads would be dropped behind. */
+		volatile char *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+		MUST(map != MAP_FAILED);
+		for (size_t at = 0; at < size; at += 4 * KIB)
+			(void)map[at];
+		MUST(munmap((void *)map, size) == 0);
+		once(fd);
+	} else if (!strcmp(mode, "again"))
+		again(fd);
+	else if (!strcmp(mode, "follow"))
+		follow(fd);
+	else if (!strcmp(mode, "tail"))
+		tail(fd);
 	else if (!strcmp(mode, "others"))
 		others(fd);
 	else

@@ -4,19 +4,21 @@
 
 # shellcheck source=tests/preload/preload.sh
 . "${WN_SRCDIR:?}/tests/preload/preload.sh"
-need_scratch 400
+need_scratch 700
 make_file "$scratch/big" 96
 big=$scratch/big
 compile uncached
 
 cp "$big" "$scratch/changing"
+cp "$big" "$scratch/growing"
+make_file "$scratch/short" 48
 if "$tmp/uncached" stream "$big" >"$tmp/probe.out" 2>&1; then
 	wcmp "flags, offsets, descriptors" "$tmp/uncached" matrix "$big"
 	rm -f "$tmp/stats"
 	check "a stream leaves little behind" \
 		with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" stream "$big"
 	at_least "it is dropped by the library" "$(counter dropped_bytes)" 500000000
-	for mode in kept mapped shared threads; do
+	for mode in kept mapped shared threads turns; do
 		check "uncached reads: $mode" with "$tmp/uncached" $mode "$big"
 	done
 	check "uncached reads: written" with "$tmp/uncached" written "$scratch/changing"
@@ -26,15 +28,49 @@ if "$tmp/uncached" stream "$big" >"$tmp/probe.out" 2>&1; then
 	check "WILLNEED_DROP_BEHIND=off" with WILLNEED_DROP_BEHIND=off \
 		WILLNEED_STATS="$tmp/stats" "$tmp/uncached" stream "$big"
 	same "WILLNEED_DROP_BEHIND=off: nothing is dropped" "$(counter dropped_bytes)" 0
-	# Whose pages they are cannot be known: the kernel's own way, and the same data.
+	rm -f "$tmp/stats"
+	check "WILLNEED_DROP_BEHIND=stream: once" with WILLNEED_DROP_BEHIND=stream \
+		WILLNEED_STATS="$tmp/stats" "$tmp/uncached" once "$big"
+	at_least "WILLNEED_DROP_BEHIND=stream: it is dropped" "$(counter dropped_bytes)" 80000000
+	at_most "WILLNEED_DROP_BEHIND=stream: little is left" "$(resident "$big")" 4096
+	for mode in again follow; do
+		check "WILLNEED_DROP_BEHIND=stream: $mode" \
+			with WILLNEED_DROP_BEHIND=stream "$tmp/uncached" $mode "$big"
+	done
+	check "WILLNEED_DROP_BEHIND=stream: tail" \
+		with WILLNEED_DROP_BEHIND=stream "$tmp/uncached" tail "$scratch/growing"
+	# Short files, and what was cached before.
+	rm -f "$tmp/stats"
+	check "WILLNEED_DROP_BEHIND=stream: a short file" with WILLNEED_DROP_BEHIND=stream \
+		WILLNEED_STATS="$tmp/stats" "$tmp/uncached" once "$scratch/short"
+	same "WILLNEED_DROP_BEHIND=stream: nothing of a short file is dropped" \
+		"$(counter dropped_bytes)" 0
+	rm -f "$tmp/stats"
+	check "WILLNEED_DROP_BEHIND=stream: a file in the page cache" \
+		with WILLNEED_DROP_BEHIND=stream WILLNEED_STATS="$tmp/stats" \
+		"$tmp/uncached" warm "$big"
+	same "WILLNEED_DROP_BEHIND=stream: it stays there" "$(counter dropped_bytes)" 0
+	rm -f "$tmp/stats"
+	check "WILLNEED_DROP_BEHIND=dontcache: ordinary reads" \
+		with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" once "$big"
+	same "WILLNEED_DROP_BEHIND=dontcache: they drop nothing" "$(counter dropped_bytes)" 0
+	# Whose pages they are cannot be known: the kernel drops them, led by the helper.
 	if is_root && have setpriv; then
 		chmod 755 "$scratch" "$tmp"
 		rm -f "$tmp/stats"
 		touch "$tmp/stats" && chmod 666 "$tmp/stats"
+		chill "$big"
+		dd if="$big" of=/dev/null bs=1M count=4 skip=40 status=none
+		before=$(resident "$big")
 		check "a file of somebody else" with WILLNEED_STATS="$tmp/stats" \
 			setpriv --reuid 65534 --clear-groups "$tmp/uncached" others "$big"
-		same "a file of somebody else: nothing is dropped" \
+		same "a file of somebody else: nothing is dropped by the library" \
 			"$(counter dropped_bytes)" 0
+		at_least "a file of somebody else: it is led" "$(counter led_bytes)" 30000000
+		at_least "a file of somebody else: what was cached stays" \
+			"$(resident "$big")" "$before"
+		at_most "a file of somebody else: little else is left" \
+			"$(resident "$big")" $((before + 16 * 256))
 	else
 		skip "a file of somebody else" "not root, or no setpriv"
 	fi
@@ -42,7 +78,7 @@ else
 	skip "uncached reads" "$(head -n 1 "$tmp/probe.out")"
 fi
 
-# The pages of an overlay are another file's: nothing is known of them, nothing dropped.
+# The pages of an overlay are another file's, and the flag is not supported.
 layers=$scratch/overlay
 mkdir -p "$layers/low" "$layers/up" "$layers/work" "$layers/all"
 ln "$big" "$layers/low/big"
@@ -53,7 +89,11 @@ if is_root && mount -t overlay -o \
 	chill "$big"
 	dd if="$big" of=/dev/null bs=1M count=8 skip=40 status=none
 	before=$(resident "$big")
-	check "overlay: data" with "$tmp/uncached" threads "$layers/all/big"
+	rm -f "$tmp/stats"
+	check "overlay: data" with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" threads \
+		"$layers/all/big"
+	at_least "overlay: it is dropped" "$(counter dropped_bytes)" 50000000
+	at_most "overlay: little else is left" "$(resident "$big")" $((before + 16 * 512))
 	at_least "overlay: what was cached stays" "$(resident "$big")" "$before"
 	check "overlay: a write" with "$tmp/uncached" write "$layers/all/big"
 else

@@ -17,10 +17,15 @@
  *				COUNT copies by one thread, each STRIDE after the last
  *	faults THREAD OFFSET COUNT STEP up|down major|minor
  *				COUNT page faults of plain loads, each STEP from the last
+ *	reads THREAD OFFSET LENGTH COUNT STRIDE up|down|jitter|random
+ *				COUNT reads through one descriptor, looked at as the
+ *				wrappers do; jitter: up, but out of order within four
  *	wait			until all threads have done what stands above
- *	orders			and from here on: FROM TO SLACK
+ *	orders			and from here on: FROM TO SLACK, or FROM TO asked, by
+ *				the thread itself for the read that it is about to make
  *
- * Threads go side by side, a MiB each in turn; the helper makes a round after each turn.
+ * Threads go side by side, a MiB or a read each in turn; the helper makes a round after
+ * each turn.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,6 +36,7 @@
 #include "../unit/kit.h"
 #include "../unit/test.h"
 #include "base/text.h"
+#include "reads.h"
 
 enum { THREADS = 32, COPIES = 256, ORDERS = 4096, LINE = 200 };
 #define PIECE MIB
@@ -44,6 +50,14 @@ static struct thread {
 	unsigned copies, at;
 } threads[THREADS];
 
+/* What one line of reads does; lines of one thread take turns too. */
+static struct lane {
+	uint64_t thread, offset, length, count, stride, at;
+	char how; /* the first letter */
+} lanes[THREADS];
+static unsigned lane_count;
+static struct wn_reader readers[THREADS];
+
 static struct sim {
 	char path[512];
 	char input[64 * 1024]; /* all before the orders, as it was */
@@ -52,7 +66,7 @@ static struct sim {
 	uint64_t size, readahead, request, memory;
 	bool shared;
 	/* For the invariants, in blocks and bytes. */
-	unsigned char *demanded, *ordered;
+	unsigned char *demanded, *ordered, *seen;
 	uint64_t begun, consumed, asked, furthest;
 	char broken[200];
 } sim;
@@ -96,6 +110,32 @@ static void recorded(void *ctx, uint16_t file, const struct wn_order *o)
 	}
 	if (sim.asked > sim.begun + sim.consumed + unit)
 		complain("more than the evidence allows", o);
+	if (lane_count)
+		wn_cover_mark(&kit.st->cover,
+			      (struct wn_cover_file){
+				      file, wn_load(&kit.track->files.slot[file].serial) },
+			      o->from, o->to);
+}
+
+/* What has been neither read nor asked for, the thread has to read from the device. */
+static void read_block(uint64_t b)
+{
+	fake.blocks += sim.seen[b] || sim.ordered[b] ? 0 : BLOCK / 512;
+	sim.seen[b] = 1;
+}
+
+/* What a thread asks for itself, before it reads all of it. */
+static void asked_inline(int file, uint64_t offset, uint64_t length)
+{
+	size_t n;
+
+	(void)file;
+	append(offset, ' ');
+	append(offset + length, ' ');
+	n = strlen(sim.got);
+	snprintf(sim.got + n, sizeof(sim.got) - n, "asked\n");
+	for (uint64_t b = offset / BLOCK; b < (offset + length + BLOCK - 1) / BLOCK; b++)
+		read_block(b);
 }
 
 /* -- Accesses go in ------------------------------------------------------------------ */
@@ -143,9 +183,53 @@ static bool advance(struct thread *t)
 	return true;
 }
 
+/* The pieces of a lane, in their order. */
+static uint64_t place(struct lane *l)
+{
+	static const uint64_t jitter[] = { 2, 0, 3, 1 };
+	static uint64_t seed = 88172645463325252u;
+	uint64_t i = l->at++;
+
+	switch (l->how) {
+	case 'd':
+		return l->offset - i * l->stride;
+	case 'j':
+		return l->offset + (i - i % 4 + jitter[i % 4]) * l->stride;
+	case 'r':
+		return random_between(&seed, 0, (sim.size - l->length) / l->stride) * l->stride;
+	}
+	return l->offset + i * l->stride;
+}
+
+static bool read_on(struct lane *l)
+{
+	struct wn_reader *me = &readers[l->thread];
+	uint64_t offset;
+
+	if (l->at == l->count)
+		return false;
+	offset = place(l);
+	fake.thread = 1000 + (int)l->thread;
+	sim.begun += l->length;
+	sim.consumed += l->length;
+	if (!wn_reads_granted(me, KIT_FD, l->length))
+		wn_reads_look(me, KIT_FD, (int64_t)offset, l->length, true);
+	for (uint64_t b = offset / BLOCK; b < (offset + l->length + BLOCK - 1) / BLOCK; b++)
+		read_block(b);
+	wn_loop_round(&kit.loop);
+	fake.now_ns += MS_NS / 10;
+	return true;
+}
+
 static void run(void)
 {
 	bool any;
+
+	do {
+		any = false;
+		for (unsigned i = 0; i < lane_count; i++)
+			any |= read_on(&lanes[i]);
+	} while (any);
 
 	do {
 		any = false;
@@ -173,8 +257,28 @@ static void prepare(void)
 	kit.loop.k.recorded = recorded;
 	sim.demanded = calloc(sim.size / BLOCK + 1, 1);
 	sim.ordered = calloc(sim.size / BLOCK + 1, 1);
-	if (!sim.demanded || !sim.ordered)
+	sim.seen = calloc(sim.size / BLOCK + 1, 1);
+	if (!sim.demanded || !sim.ordered || !sim.seen)
 		abort();
+	fake.on_advice = asked_inline;
+}
+
+static bool add_reads(char *const word[], int words)
+{
+	struct lane *l = &lanes[lane_count];
+	uint64_t *field[] = { &l->thread, &l->offset, &l->length, &l->count, &l->stride };
+	uint64_t way;
+
+	for (int i = 0; i < 5; i++)
+		if (words != 7 || lane_count == THREADS || !wn_size(word[i + 1], field[i]))
+			return false;
+	l->how = word[6][0];
+	l->at = 0;
+	way = l->count * l->stride;
+	lane_count++;
+	return l->thread < THREADS && l->length && l->stride && strchr("udjr", l->how) &&
+	       (l->how == 'r' || (l->how == 'd' ? way <= l->offset + l->stride :
+						  l->offset + way <= sim.size + l->stride));
 }
 
 static bool add_copies(char *const word[], int words)
@@ -251,6 +355,8 @@ static bool command(char *line)
 		prepare();
 	if (!strcmp(word[0], "faults"))
 		return add_faults(word, words);
+	if (!strcmp(word[0], "reads"))
+		return add_reads(word, words);
 	if (!strcmp(word[0], "wait"))
 		run();
 	return !strcmp(word[0], "wait") ||
@@ -266,8 +372,12 @@ static bool play(const char *path)
 
 	free(sim.demanded);
 	free(sim.ordered);
+	free(sim.seen);
 	memset(&sim, 0, sizeof(sim));
 	memset(threads, 0, sizeof(threads));
+	memset(lanes, 0, sizeof(lanes));
+	memset(readers, 0, sizeof(readers));
+	lane_count = 0;
 	while (good && fgets(line, sizeof(line), f)) {
 		strcat(orders ? sim.want : sim.input, line);
 		if (!orders && !strcmp(line, "orders\n"))
@@ -336,6 +446,7 @@ static int all_scenarios(const char *dir)
 	free(names);
 	free(sim.demanded);
 	free(sim.ordered);
+	free(sim.seen);
 	return failed;
 }
 

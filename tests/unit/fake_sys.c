@@ -15,6 +15,11 @@ void fake_program_fd(int fd, int file)
 	fake_fds[fd] = (struct fake_open){ .file1 = file + 1 };
 }
 
+void fake_seek(int fd, int64_t position)
+{
+	fake_fds[fd].position = position;
+}
+
 void fake_fail(enum fake_kind kind, uint64_t nth, int error, bool for_ever)
 {
 	fake.fail.kind = kind;
@@ -170,6 +175,10 @@ static int do_fadvise(int fd, off_t offset, off_t length, int advice)
 		o->sequential = true;
 		return 0;
 	}
+	if (advice == POSIX_FADV_RANDOM) {
+		o->random = true;
+		return 0;
+	}
 	if (advice == POSIX_FADV_DONTNEED) {
 		fake_evict(o->file1 - 1, (uint64_t)offset, (uint64_t)(offset + length));
 		return (int)note(FAKE_FADVISE, o->file1 - 1, (uint64_t)offset,
@@ -259,6 +268,15 @@ static int do_getfl(int fd)
 	return fd >= 0 && fd < FAKE_MAX_FDS && fake_fds[fd].file1 ? fake.getfl : -EBADF;
 }
 
+static int64_t do_position(int fd)
+{
+	struct fake_open *o = opened(fd);
+
+	if (fails(FAKE_POSITION))
+		return -fake.fail.error;
+	return !o ? -EBADF : o->position < 0 ? -ESPIPE : o->position;
+}
+
 /* Time passes, and what was under way arrives. */
 static int do_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
@@ -284,12 +302,20 @@ static uint64_t do_now(void)
 
 static void do_thread_reads(struct wn_thread_reads *out)
 {
-	*out = (struct wn_thread_reads){ .faults = fake.major_faults };
+	*out = (struct wn_thread_reads){
+		.faults = fake.major_faults,
+		.blocks = fake.blocks,
+	};
 }
 
 static int do_getpid(void)
 {
-	return 1234;
+	return fake.process;
+}
+
+static int do_gettid(void)
+{
+	return fake.thread;
 }
 
 static int do_alive(int tid)
@@ -328,12 +354,39 @@ static int do_unmap(void *addr, size_t length)
 	return -ENOSYS;
 }
 
-static int do_poll(void *fds, unsigned count, uint64_t timeout_ns)
+static ssize_t do_pread(int fd, void *buf, size_t n, off_t offset)
 {
-	(void)fds;
+	(void)fd;
+	(void)buf;
+	(void)n;
+	(void)offset;
+	return -ENOSYS;
+}
+
+static void do_process_reads(struct wn_process_reads *out)
+{
+	*out = (struct wn_process_reads){ .major = fake.major_faults };
+}
+
+static int do_none(void)
+{
+	return -ENOSYS;
+}
+
+static int do_epoll_add(int epoll, int fd, void *event)
+{
+	(void)epoll;
+	(void)fd;
+	(void)event;
+	return -ENOSYS;
+}
+
+static int do_epoll_wait(int epoll, void *events, int count)
+{
+	(void)epoll;
+	(void)events;
 	(void)count;
-	fake.now_ns += timeout_ns;
-	return 0;
+	return -ENOSYS;
 }
 
 static ssize_t do_getdents(int fd, void *buf, size_t n)
@@ -344,32 +397,12 @@ static ssize_t do_getdents(int fd, void *buf, size_t n)
 	return -ENOSYS;
 }
 
-static int do_signalfd(uint64_t signals)
+static long do_map_file(int fd, uint64_t offset, size_t length)
 {
-	(void)signals;
+	(void)fd;
+	(void)offset;
+	(void)length;
 	return -ENOSYS;
-}
-
-static int do_tgkill(int tid, int signal)
-{
-	(void)tid;
-	(void)signal;
-	return -ESRCH;
-}
-
-static int do_sigtake(int signal, void *info, uint64_t timeout_ns)
-{
-	(void)signal;
-	(void)info;
-	(void)timeout_ns;
-	return -EAGAIN;
-}
-
-static int do_sigput(int signal, void *info)
-{
-	(void)signal;
-	(void)info;
-	return -EAGAIN;
 }
 
 static int do_mincore(uint64_t addr, uint64_t length, unsigned char *vec)
@@ -389,6 +422,7 @@ const struct wn_sys fake_sys = {
 	.open = do_open,
 	.close = do_close,
 	.read = do_read,
+	.pread = do_pread,
 	.write = do_write,
 	.preadv2 = do_preadv2,
 	.fadvise = do_fadvise,
@@ -397,24 +431,26 @@ const struct wn_sys fake_sys = {
 	.fstat = do_fstat,
 	.fstatfs = do_fstatfs,
 	.fcntl_getfl = do_getfl,
+	.position = do_position,
 	.futex_wait = do_futex_wait,
 	.futex_wake = do_futex_wake,
 	.now_ns = do_now,
 	.cpu_ns = do_now,
 	.thread_reads = do_thread_reads,
+	.process_reads = do_process_reads,
 	.getpid = do_getpid,
-	.gettid = do_getpid,
+	.gettid = do_gettid,
 	.thread_alive = do_alive,
 	.perf_open = do_perf_open,
 	.ioctl = do_ioctl,
 	.map_shared = do_map_shared,
 	.unmap = do_unmap,
-	.poll = do_poll,
+	.eventfd = do_none,
+	.epoll_create = do_none,
+	.epoll_add = do_epoll_add,
+	.epoll_wait = do_epoll_wait,
 	.getdents = do_getdents,
-	.signalfd = do_signalfd,
-	.tgkill = do_tgkill,
-	.sigtake = do_sigtake,
-	.sigput = do_sigput,
+	.map_file = do_map_file,
 	.mincore = do_mincore,
 	.geteuid = do_geteuid,
 };

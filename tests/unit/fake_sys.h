@@ -10,6 +10,7 @@
  *	  than the largest window W, W bytes, with a mark in the middle
  *	- whoever reads a marked page uses the mark up; where this open file expects it,
  *	  the next window begins where the last one ended, marked at its beginning
+ *	- where RANDOM was advised, such a read starts what it asks for, as advice does
  *	- advice reads at most the larger of the device's readahead and request sizes
  *
  * Every call is counted and recorded; any can be made to fail.  One thread at a time.
@@ -35,6 +36,7 @@ enum fake_kind {
 	FAKE_FSTAT,
 	FAKE_FSTATFS,
 	FAKE_GETFL,
+	FAKE_POSITION,
 	FAKE_FUTEX_WAIT,
 	FAKE_KINDS,
 	FAKE_ANY = FAKE_KINDS,
@@ -74,6 +76,8 @@ struct fake {
 	int refuse_nowait;    /* errno of every read under RWF_NOWAIT; 0: it works */
 	uint32_t dead_thread; /* /proc/self/task/N of this one is gone */
 	int getfl;            /* what F_GETFL says */
+	int thread;           /* that makes the calls */
+	int process;
 	struct {
 		enum fake_kind kind;
 		uint64_t nth; /* counted from the moment it is set; 0: never */
@@ -83,6 +87,7 @@ struct fake {
 	void (*on_advice)(int file, uint64_t offset, uint64_t length);
 	/* For a test to read. */
 	uint64_t major_faults;
+	uint64_t blocks; /* that threads had to read, of 512 bytes */
 	uint64_t count[FAKE_KINDS + 1]; /* the last one: of all kinds */
 	uint64_t again; /* pages that advice named though they were not missing */
 	uint64_t foul;  /* things that no correct caller does: bad descriptors */
@@ -115,6 +120,10 @@ void fake_cache(int file, uint64_t from, uint64_t to);
 void fake_evict(int file, uint64_t from, uint64_t to);
 /* The program reads there: a major fault for each page that is missing; marks go. */
 void fake_touch(int file, uint64_t from, uint64_t to);
+/* The same through a descriptor: no faults, but blocks to be read from the device. */
+void fake_read(int file, uint64_t from, uint64_t to);
+/* Where the program's read() of this descriptor would read; -1: it has no position. */
+void fake_seek(int fd, int64_t position);
 /* How many bytes of the range are missing. */
 uint64_t fake_missing(int file, uint64_t from, uint64_t to);
 /* The most often that one page of the range was asked for while it was missing. */

@@ -33,6 +33,7 @@ void fake_reset(void)
 	memset(fake_fds, 0, sizeof(fake_fds));
 	memset(&fake, 0, sizeof(fake));
 	file_count = fake_map_count = 0;
+	fake.thread = fake.process = 1234;
 	fake.now_ns = 1000 * (uint64_t)1000000000;
 	fake.readahead = 128 * 1024;
 	fake.request = 1280 * 1024;
@@ -176,6 +177,12 @@ void fake_touch(int file, uint64_t from, uint64_t to)
 	set_pages(file, from, to, FAKE_CACHED);
 }
 
+void fake_read(int file, uint64_t from, uint64_t to)
+{
+	fake.blocks += fake_missing(file, from, to) / 512;
+	set_pages(file, from, to, FAKE_CACHED);
+}
+
 uint64_t fake_missing(int file, uint64_t from, uint64_t to)
 {
 	const struct fake_file *f = &fake_files[file];
@@ -224,6 +231,19 @@ long fake_read_nowait(struct fake_open *o, uint64_t offset, uint64_t length)
 		return 1;
 	if (want > own && fake.request / PAGE > own)
 		most = want < fake.request / PAGE ? want : fake.request / PAGE;
+	if (o->random) {
+		bool missing = f->page[page] == FAKE_MISSING;
+
+		if (missing)
+			fake_read_advised(o->file1 - 1, offset, length);
+		return f->page[page] == FAKE_CACHED && !missing ? 1 : -EAGAIN;
+	}
+	/* A short read begins a window only behind what this file has read last. */
+	if (f->page[page] == FAKE_MISSING && want <= most && page && page - o->ra_prev > 1) {
+		for (uint64_t p = page; p < page + want; p++)
+			ask_page(f, p);
+		return -EAGAIN;
+	}
 	if (f->page[page] == FAKE_MISSING) {
 		uint64_t size = want > most ? most : 4 * want < most ? 4 * want : most;
 
@@ -239,7 +259,11 @@ long fake_read_nowait(struct fake_open *o, uint64_t offset, uint64_t length)
 				;
 		start_window(o, next, most, next);
 	}
-	return f->page[page] == FAKE_CACHED ? 1 : -EAGAIN;
+	if (f->page[page] != FAKE_CACHED)
+		return -EAGAIN;
+	/* All that is copied is one byte; see last_byte in engine.h. */
+	o->ra_prev = (offset + 1) / PAGE;
+	return 1;
 }
 
 void fake_read_advised(int file, uint64_t offset, uint64_t length)

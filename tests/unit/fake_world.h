@@ -11,9 +11,10 @@
 struct fake_open {
 	int file1; /* plus one; 0: closed */
 	uint64_t text_at;
-	bool sequential;
+	bool sequential, random;
+	int64_t position;
 	/* What the kernel keeps for each open file, in pages. */
-	uint64_t ra_start, ra_size, ra_mark;
+	uint64_t ra_start, ra_size, ra_mark, ra_prev;
 };
 
 struct fake_mapping {

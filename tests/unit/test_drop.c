@@ -25,16 +25,16 @@ static void reset(void)
 /* A read as the program makes it; readahead comes 16 MiB in front of it. */
 static void read_at(uint64_t at, uint64_t n)
 {
-	struct wn_drop_stream *s;
+	struct wn_drop_read d;
 
-	if (wn_drop_plain(FD, (off_t)at, &s)) {
+	if (wn_drop_begin(&d, FD, (off_t)at)) {
 		plain++;
 		fake_touch(file, at, at + 16 * MIB < SIZE ? at + 16 * MIB : SIZE);
 	} else {
 		flagged++;
 	}
-	if (s)
-		wn_drop_read(s, FD, (off_t)at, n);
+	if (d.file)
+		wn_drop_end(&d, FD, (off_t)at, n);
 }
 
 static void read_all(uint64_t from, uint64_t to, uint64_t n)
@@ -166,6 +166,139 @@ TEST(what_cannot_be_known)
 	assert_false(wn_drop_wanted());
 }
 
+/* A file of somebody else, 4 KiB at a time: the helper leads the reads, flag and all. */
+static void read_blind(uint64_t from, uint64_t to, uint64_t n)
+{
+	for (uint64_t at = from; at < to; at += n) {
+		struct wn_drop_read d;
+
+		assert_false(wn_drop_begin(&d, FD, (off_t)at));
+		fake_touch(file, at, at + n < SIZE ? at + n : SIZE);
+		/* The kernel drops what was read, if the helper has brought it. */
+		fake_evict(file, at, at + n);
+		if (d.file)
+			wn_drop_end(&d, FD, (off_t)at, n);
+		wn_loop_round(&kit.loop);
+		fake_arrive();
+	}
+}
+
+TEST(a_file_of_somebody_else_is_led)
+{
+	reset();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	read_blind(0, SIZE, 4096);
+	/* All but the beginning was there before it was read; nothing was asked for twice. */
+	assert_in_range(fake.major_faults, 16, 17);
+	assert_int_equal(kit.st->stats.led_bytes, SIZE - 16 * 4096);
+	assert_int_equal(fake_most_asked(file, 16 * 4096, SIZE), 1);
+	assert_int_equal(cached(0, SIZE), 0);
+	assert_int_equal(fake_open_fds(), 0);
+	assert_int_equal(fake.foul, 0);
+}
+
+/* It would have been brought by whole pages, and dropped when a part was read. */
+TEST(reads_of_parts_of_pages_are_not_led)
+{
+	reset();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	read_blind(0, 2 * MIB, 1024);
+	assert_int_equal(kit.st->stats.led_bytes, 0);
+}
+
+TEST(who_stops_has_not_been_led_far)
+{
+	reset();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	read_blind(0, 60 * KIB, 4096);
+	assert_int_equal(kit.st->stats.led_bytes, 0);
+	read_blind(60 * KIB, MIB, 4096);
+	assert_in_range(kit.st->stats.led_bytes, MIB, 4 * MIB);
+}
+
+/* The kernel reads ahead too: beyond that, the helper goes on. */
+TEST(the_kernel_is_overtaken)
+{
+	reset();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	fake_cache(file, 0, 3 * MIB);
+	read_blind(0, 8 * MIB, 4096);
+	assert_in_range(fake.major_faults, 0, 1400);
+	assert_true(kit.st->stats.led_bytes > 10 * MIB);
+	assert_true(fake.count[FAKE_PREADV2] < 60);
+}
+
+/* An ordinary read, told when it has been made. */
+static void ordinary(uint64_t from, uint64_t to, uint64_t n)
+{
+	for (uint64_t at = from; at < to; at += n) {
+		fake_touch(file, at, wn_min(at + wn_max(n, MIB), SIZE));
+		wn_drop_stream(FD, (off_t)at, n);
+	}
+}
+
+static void reset_for_streams(void)
+{
+	reset();
+	wn_options_set(&wn_rt.options, "drop_behind", "stream");
+}
+
+TEST(a_long_way_is_dropped_from_its_beginning)
+{
+	reset_for_streams();
+	ordinary(0, 64 * MIB, 64 * KIB);
+	assert_int_equal(cached(0, 64 * MIB), 64 * MIB);
+	ordinary(64 * MIB, SIZE, 64 * KIB);
+	/* What the first read brought had been cached before, for all that is known. */
+	assert_int_equal(cached(0, SIZE), PIECE);
+	assert_int_equal(fake.foul, 0);
+}
+
+TEST(reads_of_many_pieces_are_a_way_too)
+{
+	reset_for_streams();
+	ordinary(0, SIZE, 8 * MIB);
+	assert_int_equal(cached(8 * MIB, SIZE), 0);
+}
+
+TEST(a_short_way_stays)
+{
+	reset_for_streams();
+	ordinary(0, 60 * MIB, MIB);
+	ordinary(70 * MIB, 90 * MIB, MIB);
+	assert_int_equal(fake.count[FAKE_FADVISE], 0);
+	/* And a long one, where that was not asked for. */
+	reset();
+	ordinary(0, SIZE, MIB);
+	assert_int_equal(fake.count[FAKE_FADVISE], 0);
+}
+
+TEST(who_returns_ends_it)
+{
+	reset_for_streams();
+	ordinary(0, 40 * MIB, MIB);
+	ordinary(2 * MIB, 4 * MIB, MIB);
+	ordinary(40 * MIB, SIZE, MIB);
+	assert_int_equal(fake.count[FAKE_FADVISE], 0);
+	/* Also when something has been dropped, and for the next reader. */
+	reset_for_streams();
+	ordinary(0, 80 * MIB, MIB);
+	assert_true(cached(0, 80 * MIB) < 60 * MIB);
+	ordinary(0, SIZE, MIB);
+	assert_int_equal(cached(0, SIZE), SIZE);
+	ordinary(0, SIZE, MIB);
+	assert_int_equal(cached(0, SIZE), SIZE);
+}
+
+TEST(a_file_of_somebody_else_is_not_dropped_from)
+{
+	reset_for_streams();
+	fake_fail(FAKE_CACHESTAT, 1, EPERM, true);
+	ordinary(0, SIZE, MIB);
+	assert_int_equal(fake.count[FAKE_FADVISE], 0);
+	assert_int_equal(kit.st->stats.led_bytes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +311,15 @@ int main(void)
 		cmocka_unit_test(a_mapped_file_is_left_alone),
 		cmocka_unit_test(another_reader_ends_it),
 		cmocka_unit_test(what_cannot_be_known),
+		cmocka_unit_test(a_file_of_somebody_else_is_led),
+		cmocka_unit_test(reads_of_parts_of_pages_are_not_led),
+		cmocka_unit_test(who_stops_has_not_been_led_far),
+		cmocka_unit_test(the_kernel_is_overtaken),
+		cmocka_unit_test(a_long_way_is_dropped_from_its_beginning),
+		cmocka_unit_test(reads_of_many_pieces_are_a_way_too),
+		cmocka_unit_test(a_short_way_stays),
+		cmocka_unit_test(who_returns_ends_it),
+		cmocka_unit_test(a_file_of_somebody_else_is_not_dropped_from),
 	};
 
 	return RUN(tests);

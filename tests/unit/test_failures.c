@@ -10,11 +10,40 @@
 
 #include "copy.h"
 #include "kit.h"
+#include "reads.h"
 #include "test.h"
 
 #define SIZE (8 * MIB)
 
-/* A few copies, requests and mappings; not too many pages, since it is run often. */
+static struct wn_reader reader;
+
+static void read_at(int64_t at, uint64_t length)
+{
+	uint64_t from = at < 0 ? 0 : (uint64_t)at;
+
+	if (!wn_reads_granted(&reader, KIT_FD, length))
+		wn_reads_look(&reader, KIT_FD, at, length, true);
+	fake_read(kit.file, from, from + length);
+	wn_loop_round(&kit.loop);
+	fake_arrive();
+	fake.now_ns += MS_NS / 10;
+}
+
+/* Down from 5 MiB, wherever the position is, and a large piece. */
+static void reads(void)
+{
+	memset(&reader, 0, sizeof(reader));
+	read_at(5 * (int64_t)MIB, 128 * KIB);
+	for (int64_t at = 5 * (int64_t)MIB; at > 4 * (int64_t)MIB; at -= 32 * (int64_t)KIB)
+		read_at(at - 32 * (int64_t)KIB, 32 * KIB);
+	read_at(WN_AT_POSITION, 256 * KIB);
+	read_at(WN_BEHIND_POSITION, 256 * KIB);
+	read_at(7 * (int64_t)MIB, MIB);
+	read_at(3 * (int64_t)MIB, MIB);
+	wn_reads_closing(&reader, KIT_FD);
+}
+
+/* A few copies, reads, requests and mappings; not too many pages, since it is run often. */
 static void life(enum fake_kind kind, uint64_t nth, int error, bool for_ever)
 {
 	int settled;
@@ -27,6 +56,7 @@ static void life(enum fake_kind kind, uint64_t nth, int error, bool for_ever)
 		fake_fail(kind, nth, error, for_ever);
 	kit_copy(0, MIB);
 	kit_copy(MIB, MIB);
+	reads();
 	willneed_prefetch(KIT_FD, 6 * MIB, 2 * MIB);
 	fake_program_fd(KIT_FD, -1);
 	kit_copy(2 * MIB, MIB);
@@ -57,6 +87,8 @@ TEST(nothing_fails)
 	life(FAKE_ANY, 0, 0, false);
 	assert_true(fake.major_faults <= 16);
 	assert_int_equal(kit.st->stats.facility_failures, 0);
+	assert_true(kit.st->stats.reads_told > 8);
+	assert_true(kit.st->stats.walks > 0);
 }
 
 static void sweep(enum fake_kind kind, int error, bool for_ever)
@@ -87,6 +119,8 @@ TEST(calls_of_each_kind_fail)
 		[FAKE_READ] = EIO,       [FAKE_PREADV2] = EOPNOTSUPP,
 		[FAKE_FADVISE] = EINVAL, [FAKE_MADVISE] = ENOMEM,
 		[FAKE_FSTAT] = EIO,      [FAKE_FSTATFS] = ENOSYS,
+		[FAKE_GETFL] = EBADF,    [FAKE_POSITION] = ESPIPE,
+		[FAKE_CACHESTAT] = EPERM,
 	};
 
 	for (int kind = 0; kind < FAKE_KINDS; kind++) {

@@ -204,6 +204,100 @@ TEST(another_place_begins_anew)
 	assert_true(fake_missing(kit.file, 6 * unit, 30 * unit) >= 23 * unit);
 }
 
+/* Windows of a power of two, and a device whose smallest window is four pages. */
+static const uint64_t place = 32 * MIB, block = 8 * MIB, page = 4 * KIB;
+
+static void reset_for_seeds(void)
+{
+	reset(64 * MIB);
+	file.unit = MIB;
+	file.readahead = fake.readahead;
+	fake.request = MIB;
+	wn_seed_plant(&kit.k, &file, &lane, place + block, block);
+}
+
+/* The pages were read by themselves, now their windows are. */
+static void let_sprout(void)
+{
+	fake_arrive();
+	wn_seed_plant(&kit.k, &file, &lane, place + block, block);
+	fake_arrive();
+}
+
+/* Did the lane's own open file read a page in front of `place`, which was marked? */
+static bool began_at_a_mark(void)
+{
+	for (unsigned i = 0; i < fake.logged; i++)
+		if (fake.log[i].kind == FAKE_PREADV2 && fake.log[i].length > page)
+			return fake.log[i].offset == place - 3 * page;
+	return false;
+}
+
+TEST(seeds_are_few_pages)
+{
+	reset_for_seeds();
+	/* Four blocks below, and the beginning of the file, which needs none. */
+	assert_int_equal(fake_missing(kit.file, 0, 64 * MIB), 64 * MIB - 4 * page);
+	assert_int_equal(fake_missing(kit.file, place - 5 * page, place - 4 * page), 0);
+	/* Nothing can be done before they have arrived. */
+	wn_seed_plant(&kit.k, &file, &lane, place + block, block);
+	assert_int_equal(fake_missing(kit.file, 0, 64 * MIB), 64 * MIB - 4 * page);
+	assert_false(wn_seed_ripe(&lane, place));
+	let_sprout();
+	assert_int_equal(fake_missing(kit.file, 0, 64 * MIB), 64 * MIB - 4 * 5 * page);
+	assert_true(wn_seed_ripe(&lane, place));
+	assert_false(wn_seed_ripe(&lane, place + MIB));
+	assert_false(wn_seed_ripe(&lane, place + block));
+	assert_false(wn_seed_ripe(&lane, 0));
+	/* The reader has passed one; then it is elsewhere. */
+	wn_seed_plant(&kit.k, &file, &lane, place, block);
+	assert_true(wn_seed_ripe(&lane, place - block));
+	wn_seed_plant(&kit.k, &file, &lane, 60 * MIB, block);
+	assert_false(wn_seed_ripe(&lane, place - block));
+	assert_int_equal(fake.foul, 0);
+}
+
+TEST(a_ride_begins_at_a_seed)
+{
+	uint64_t at;
+
+	reset_for_seeds();
+	let_sprout();
+	at = ride(place, place + MIB, 2 * MIB);
+	assert_int_equal(at, place + MIB);
+	assert_true(began_at_a_mark());
+	assert_int_equal(fake_missing(kit.file, place, at), 0);
+	/* What it was made of has been let go, and is in nobody's way. */
+	assert_int_equal(fake_missing(kit.file, place - 5 * page, place), 5 * page);
+	assert_false(wn_seed_ripe(&lane, place));
+	lane.riding = false;
+	at = ride(place - block, place, 2 * MIB);
+	assert_int_equal(at, place);
+	assert_int_equal(fake_missing(kit.file, place - block, place), 0);
+	assert_int_equal(fake_most_asked(kit.file, place - block, place - 5 * page), 1);
+	assert_int_equal(fake.foul, 0);
+}
+
+TEST(a_seed_that_is_gone_leaves_no_holes)
+{
+	uint64_t at;
+
+	/* Somebody else has read the mark, or all of it has been evicted. */
+	for (int how = 0; how < 2; how++) {
+		reset_for_seeds();
+		let_sprout();
+		if (how)
+			fake_evict(kit.file, place - 5 * page, place);
+		else
+			fake_touch(kit.file, place - 5 * page, place);
+		at = ride(place, place + 4 * MIB, 2 * MIB);
+		assert_true(at >= place + 4 * MIB);
+		assert_int_equal(fake_missing(kit.file, place, at), 0);
+		at = ride(at, at + 4 * MIB, 2 * MIB);
+		assert_int_equal(fake_missing(kit.file, place, at), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +311,9 @@ int main(void)
 		cmocka_unit_test(the_file_ends_before_the_window_does),
 		cmocka_unit_test(a_kernel_that_refuses),
 		cmocka_unit_test(another_place_begins_anew),
+		cmocka_unit_test(seeds_are_few_pages),
+		cmocka_unit_test(a_ride_begins_at_a_seed),
+		cmocka_unit_test(a_seed_that_is_gone_leaves_no_holes),
 	};
 
 	return RUN(tests);

@@ -61,6 +61,8 @@ TEST(even_steps_make_a_walk_soon)
 	assert_int_equal(t.slot[i].passed, 3 * 68 * KIB);
 	assert_true(wn_walk_order(&t.slot[i], MIB, 128 * KIB, 64 * MIB, GIB, &o));
 	assert_int_equal(o.to, t.slot[i].pos);
+	/* Less than the engine's unit would mean that memory is tight, and forbid a ride. */
+	assert_int_equal(o.unit, MIB);
 	assert_true(o.from >= o.to - 128 * KIB);
 }
 
@@ -128,6 +130,30 @@ TEST(threads_do_not_begin_a_walk_together)
 	assert_true(joined);
 }
 
+TEST(a_doubted_walk_needs_dozens_of_pages)
+{
+	struct wn_access a = {
+		.length = 4096,
+		.thread = 1,
+		.flags = WN_ACCESS_FAULTED | WN_ACCESS_EXACT,
+	};
+	struct wn_gaps one = { .major = 4096, .minor = 64 * KIB };
+	struct wn_order o;
+	bool joined;
+	int pages = 0, i;
+
+	reset();
+	do {
+		a.offset = 512 * MIB - 4096 * (uint64_t)pages++;
+		i = wn_walk_fault(&t, &a, &one, 1, 1, &joined, retired, NULL);
+	} while (!wn_walk_order(&t.slot[i], MIB, 128 * KIB, 64 * MIB, GIB, &o));
+	assert_in_range(pages, 36, 100);
+	/* A page left out, and it begins anew. */
+	a.offset -= 3 * 4096;
+	i = wn_walk_fault(&t, &a, &one, 1, 1, &joined, retired, NULL);
+	assert_false(joined);
+}
+
 TEST(to_and_fro_is_no_walk)
 {
 	struct wn_access a = { .length = 4096, .thread = 1, .flags = WN_ACCESS_FAULTED };
@@ -166,6 +192,7 @@ int main(void)
 		cmocka_unit_test(it_ends_at_the_ends_of_the_file),
 		cmocka_unit_test(pages_far_apart_are_no_walk),
 		cmocka_unit_test(threads_do_not_begin_a_walk_together),
+		cmocka_unit_test(a_doubted_walk_needs_dozens_of_pages),
 		cmocka_unit_test(to_and_fro_is_no_walk),
 		cmocka_unit_test(turning_round_is_not_progress),
 	};

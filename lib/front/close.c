@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls that close descriptors, or put another file in their place: what the helper has
+ * open for their sake is closed before they are passed on.
+ */
+#include <errno.h>
+#include <linux/close_range.h>
+
+#include "base/arch.h"
+#include "base/mem.h"
+#include "front/read.h"
+#include "reads.h"
+
+WN_EXPORT int close(int fd)
+{
+	wn_front_closing(fd);
+	return wn_front.close ? wn_front.close(fd) :
+				(int)wn_front_result(wn_raw(SYS_close, fd));
+}
+
+/* Of descriptors that share a place one stands for all: more need not be looked at. */
+static void closing_range(unsigned first, unsigned last)
+{
+	last = (unsigned)wn_min(last, (uint64_t)first + WN_READ_FDS - 1);
+	for (uint64_t fd = first; fd <= last; fd++)
+		wn_front_closing((int)fd);
+}
+
+WN_EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	if (!((unsigned)flags & CLOSE_RANGE_CLOEXEC))
+		closing_range(first, last);
+	return wn_front.close_range ?
+		       wn_front.close_range(first, last, flags) :
+		       (int)wn_front_result(wn_raw(SYS_close_range, first, last, flags));
+}
+
+WN_EXPORT void closefrom(int first)
+{
+	/* As libc does it. */
+	unsigned from = first < 0 ? 0 : (unsigned)first;
+
+	closing_range(from, ~0u);
+	if (wn_front.closefrom)
+		wn_front.closefrom(first);
+	else
+		wn_raw(SYS_close_range, from, ~0u, 0);
+}
+
+WN_EXPORT int dup2(int from, int to)
+{
+	if (from != to)
+		wn_front_closing(to);
+	if (wn_front.dup2)
+		return wn_front.dup2(from, to);
+	/* Some processors have no dup2() any more, and dup3() refuses the same number twice. */
+	if (from != to)
+		return (int)wn_front_result(wn_raw(SYS_dup3, from, to, 0));
+	return wn_raw(SYS_fcntl, from, F_GETFL) < 0 ? (int)wn_front_result(-EBADF) : to;
+}
+
+WN_EXPORT int dup3(int from, int to, int flags)
+{
+	if (from != to)
+		wn_front_closing(to);
+	return wn_front.dup3 ? wn_front.dup3(from, to, flags) :
+			       (int)wn_front_result(wn_raw(SYS_dup3, from, to, flags));
+}

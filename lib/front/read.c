@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The read family.  A look comes before the call where its size is an argument, so that the
+ * way of most reads is two comparisons and a jump; where only the program's memory tells
+ * the size, which may not be there, it comes after the call has returned it.
+ */
+#include "reads.h"
+
+#include "base/arch.h"
+#include "drop.h"
+#include "front/read.h"
+#include "runtime.h"
+
+static __thread struct wn_reader reader __attribute__((tls_model("initial-exec")));
+
+WN_EXPORT ssize_t __read_chk(int fd, void *buf, size_t n, size_t room);
+WN_EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t offset, size_t room);
+WN_EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t offset, size_t room);
+
+/* libc's way to report an overflow; it does not return. */
+extern void __chk_fail(void) __attribute__((noreturn));
+
+static __attribute__((noinline)) void look(int fd, int64_t at, size_t n, bool ahead)
+{
+	if (wn_front.copy_min)
+		wn_reads_look(&reader, fd, at, n, ahead);
+}
+
+/* One load, so that most reads stay jumps. */
+static inline bool drops_behind(void)
+{
+	return wn_unlikely(wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) == WN_DROP_STREAM);
+}
+
+static __attribute__((noinline)) ssize_t then_drop(int fd, off_t offset, ssize_t got)
+{
+	if (got > 0 && wn_front.copy_min && wn_drop_streams())
+		wn_drop_stream(fd, offset, (size_t)got);
+	return got;
+}
+
+void wn_front_has_read(int fd, int64_t at, ssize_t got)
+{
+	if (got <= 0)
+		return;
+	if (!wn_reads_granted(&reader, fd, (size_t)got))
+		look(fd, at, (size_t)got, false);
+	if (drops_behind())
+		then_drop(fd, at == WN_BEHIND_POSITION ? -1 : at, got);
+}
+
+void wn_front_will_read(int fd, int64_t at, size_t n)
+{
+	if (!wn_reads_granted(&reader, fd, n))
+		look(fd, at, n, true);
+}
+
+void wn_front_closing(int fd)
+{
+	if (wn_front.copy_min)
+		wn_reads_closing(&reader, fd);
+}
+
+static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf, size_t n)
+{
+	if (wn_unlikely(!wn_front.read))
+		return wn_front_result(wn_raw(SYS_read, fd, buf, n));
+	if (!wn_reads_granted(&reader, fd, n))
+		look(fd, WN_AT_POSITION, n, true);
+	if (drops_behind())
+		return then_drop(fd, -1, wn_front.read(fd, buf, n));
+	return wn_front.read(fd, buf, n);
+}
+
+static inline __attribute__((always_inline)) ssize_t pread_any(int fd, void *buf, size_t n,
+							       off_t offset)
+{
+	if (wn_unlikely(!wn_front.pread))
+		return wn_front_result(wn_raw(SYS_pread64, fd, buf, n, offset));
+	if (!wn_reads_granted(&reader, fd, n))
+		look(fd, offset, n, true);
+	if (drops_behind())
+		return then_drop(fd, offset, wn_front.pread(fd, buf, n, offset));
+	return wn_front.pread(fd, buf, n, offset);
+}
+
+WN_EXPORT ssize_t read(int fd, void *buf, size_t n)
+{
+	return read_any(fd, buf, n);
+}
+
+ssize_t __read_chk(int fd, void *buf, size_t n, size_t room)
+{
+	if (wn_unlikely(room < n))
+		__chk_fail();
+	return read_any(fd, buf, n);
+}
+
+WN_EXPORT ssize_t pread(int fd, void *buf, size_t n, off_t offset)
+{
+	return pread_any(fd, buf, n, offset);
+}
+
+WN_EXPORT ssize_t pread64(int fd, void *buf, size_t n, off64_t offset)
+{
+	return pread_any(fd, buf, n, offset);
+}
+
+ssize_t __pread_chk(int fd, void *buf, size_t n, off_t offset, size_t room)
+{
+	if (wn_unlikely(room < n))
+		__chk_fail();
+	return pread_any(fd, buf, n, offset);
+}
+
+ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t offset, size_t room)
+{
+	if (wn_unlikely(room < n))
+		__chk_fail();
+	return pread_any(fd, buf, n, offset);
+}
+
+WN_EXPORT ssize_t readv(int fd, const struct iovec *iov, int count)
+{
+	ssize_t got = wn_front.readv ? wn_front.readv(fd, iov, count) :
+				       wn_front_result(wn_raw(SYS_readv, fd, iov, count));
+
+	wn_front_has_read(fd, WN_BEHIND_POSITION, got);
+	return got;
+}
+
+WN_EXPORT ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
+{
+	/* The kernel takes the offset as two halves; on 64 bits the first holds all. */
+	ssize_t got = wn_front.preadv ?
+			      wn_front.preadv(fd, iov, count, offset) :
+			      wn_front_result(wn_raw(SYS_preadv, fd, iov, count, offset, 0));
+
+	wn_front_has_read(fd, offset, got);
+	return got;
+}
+
+WN_EXPORT ssize_t preadv64(int fd, const struct iovec *iov, int count, off64_t offset)
+{
+	return preadv(fd, iov, count, offset);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "reads.h"
+
+#include <fcntl.h>
+
+#include "base/arena.h"
+#include "base/sys.h"
+#include "exact.h"
+#include "helper.h"
+#include "request.h"
+#include "runtime.h"
+
+#define KIB 1024u
+#define MIB (1024u * KIB)
+/* The first bytes of every descriptor, which most programs read no further than. */
+#define FIRST (128u * KIB)
+/* What has to be read of a warm file until a look, of half a microsecond, is affordable. */
+#define WARM MIB
+/* What is no regular file, and what is nothing to be read ahead. */
+#define IGNORED (63u * MIB)
+/* One that comes from elsewhere in the file by no more than so many pieces is near. */
+#define BAND 16
+#define GAP (64u * KIB)
+/* Where the kernel reads so much at a time by itself, upward it is best left alone. */
+#define WIDE_WINDOW (4u * MIB)
+
+/*
+ * Descriptors advised POSIX_FADV_RANDOM.  Not in the state, which only files that are read
+ * cold bring into being, and which a forked child finds empty.
+ */
+static uint64_t random_fds[WN_READ_FDS / 64];
+
+struct look {
+	struct wn_state *st;
+	struct wn_file *file;
+	struct wn_read_file *read;
+	struct wn_cover_file id;
+	struct stat stat;
+	uint64_t from, to;
+	int fd;
+	uint32_t thread;
+	bool led;  /* it has been asked for, and by us */
+	bool cold; /* the thread had to read from a device */
+};
+
+static bool is_random(int fd)
+{
+	return fd < WN_READ_FDS && wn_load(&random_fds[fd / 64]) >> fd % 64 & 1;
+}
+
+void wn_reads_advised(int fd, int advice)
+{
+	uint64_t bit;
+
+	if (fd < 0 || fd >= WN_READ_FDS)
+		return;
+	bit = (uint64_t)1 << fd % 64;
+	if (advice == POSIX_FADV_RANDOM)
+		__atomic_fetch_or(&random_fds[fd / 64], bit, __ATOMIC_RELAXED);
+	else if (is_random(fd) &&
+		 (advice == POSIX_FADV_NORMAL || advice == POSIX_FADV_SEQUENTIAL))
+		__atomic_fetch_and(&random_fds[fd / 64], ~bit, __ATOMIC_RELAXED);
+}
+
+/* Did the thread have to read from a device since its last look?  Not known at the first. */
+enum { COLD_NO, COLD_YES, COLD_UNKNOWN };
+
+static int had_to_read(struct wn_reader *me)
+{
+	uint64_t before = me->blocks;
+	struct wn_thread_reads r;
+
+	wn_sys->thread_reads(&r);
+	me->blocks = r.blocks + 1;
+	/* In a forked child it begins anew. */
+	if (!before || me->blocks < before)
+		return COLD_UNKNOWN;
+	return me->blocks > before ? COLD_YES : COLD_NO;
+}
+
+static bool is_leased(const struct look *l)
+{
+	return wn_load(&l->read->leased) && wn_load(&l->read->serial) == l->id.serial;
+}
+
+/* A reference that lasts until the file is quiet, or a descriptor of it is closed. */
+static bool lease(struct look *l)
+{
+	uint16_t slot = l->id.file;
+
+	if (slot != WN_NO_FILE && is_leased(l))
+		return true;
+	if (wn_sys->fcntl_getfl(l->fd) & O_DIRECT)
+		return false;
+	slot = wn_request_hold(l->st, &l->stat, l->fd);
+	if (slot == WN_NO_FILE)
+		return false;
+	l->id.file = slot;
+	l->file = &wn_rt.track->files.slot[slot];
+	l->id.serial = wn_load(&l->file->serial);
+	l->read = &l->st->reads.file[slot];
+	if (wn_load(&l->read->serial) != l->id.serial) {
+		for (int i = 0; i < WN_MARKS; i++)
+			l->read->mark[i] = (struct wn_mark){ 0 };
+		wn_store(&l->read->leased, 0);
+		wn_store(&l->read->serial, l->id.serial);
+	}
+	/* Another thread was first: one reference will do. */
+	if (!wn_swap32(&l->read->leased, 0, 1))
+		wn_track_drop(wn_rt.track, &l->st->lock, slot);
+	wn_store(&l->st->reads.by_fd[l->fd % WN_READ_FDS], (uint16_t)(slot + 1));
+	return true;
+}
+
+static void find(struct look *l)
+{
+	l->id.file = wn_file_find(&wn_rt.track->files, &l->stat, &l->id.serial);
+	if (l->id.file == WN_NO_FILE)
+		return;
+	l->file = &wn_rt.track->files.slot[l->id.file];
+	l->read = &l->st->reads.file[l->id.file];
+}
+
+static bool is_asked(const struct look *l)
+{
+	wn_tick(l->st);
+	return wn_cover_asked(&l->st->cover, l->id, l->from, l->from + 1);
+}
+
+/* How this read continues what was read at the mark: what to tell the helper. */
+static bool compare(const struct wn_mark *m, const struct look *l, struct wn_access *a)
+{
+	uint64_t from = wn_load(&m->from), to = wn_load(&m->to);
+	uint64_t unseen = wn_load(&m->granted) + GAP;
+	uint64_t n = l->to - l->from;
+	uint64_t far = BAND * wn_min(wn_max(n, wn_page_size()) + wn_load(&m->granted), MIB);
+
+	a->offset = l->from;
+	a->length = n;
+	a->flags = 0;
+	if (!to)
+		return false;
+	if (l->from >= to && l->from - to <= unseen) {
+		a->flags = WN_ACCESS_UP;
+		a->offset = to;
+		a->length = l->to - to;
+		return true;
+	}
+	if (l->to <= from && from - l->to <= unseen) {
+		a->flags = WN_ACCESS_DOWN;
+		a->length = from - l->from;
+		return true;
+	}
+	if ((l->from > to ? l->from - to : to - l->from) <= far) {
+		/* Others have read what lies between, if this thread found its part of it warm. */
+		if (l->from > to && wn_load(&m->granted)) {
+			a->offset = to;
+			a->length = l->to - to;
+		}
+		return true;
+	}
+	a->flags = WN_ACCESS_APART;
+	return (int64_t)(l->from - from) == wn_load(&m->step);
+}
+
+static void tell(struct look *l, struct wn_access *a)
+{
+	struct wn_state *st = l->st;
+	uint64_t progress;
+
+	a->thread = l->thread;
+	a->file = l->id.file;
+	a->kind = WN_ACCESS_READ;
+	wn_ring_push(&st->ring, a);
+	wn_count(&st->stats, reads_told, 1);
+	progress = wn_add(&st->progress, a->length) + a->length;
+	/* What others have read meanwhile belongs to the picture, but is no reason to wake. */
+	if (l->led ? progress >= wn_load(&st->wake_at) : l->cold)
+		wn_helper_kick(st);
+}
+
+/*
+ * How much may be read before the next look: nothing while it is cold and not led, an eighth
+ * of the run once it is led, and more and more where nothing has to be read.
+ */
+static uint64_t grant_for(const struct look *l, const struct wn_mark *m, uint64_t run)
+{
+	if (l->led)
+		return wn_min(run / 8, WARM);
+	return l->cold ? 0 : wn_min((uint64_t)FIRST << wn_min(wn_load(&m->warm), 8), WARM);
+}
+
+/* A read of a file that has been cold: where does it belong? */
+static uint64_t follow(struct look *l)
+{
+	struct wn_access a = { 0 };
+	struct wn_mark *m;
+	uint64_t run, grant;
+	bool near;
+
+	l->thread = (uint32_t)wn_sys->gettid();
+	m = &l->read->mark[l->thread % WN_MARKS];
+	near = compare(m, l, &a);
+	run = near && a.flags != WN_ACCESS_APART ? wn_load(&m->run) + a.length : 0;
+	grant = grant_for(l, m, run);
+	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WIDE_WINDOW)
+		grant = WARM;
+	else if (near)
+		tell(l, &a);
+	wn_store(&m->warm, l->cold || l->led ? 0 : wn_load(&m->warm) + 1);
+	wn_store(&m->step, (int64_t)(l->from - wn_load(&m->from)));
+	wn_store(&m->from, l->from);
+	wn_store(&m->to, l->to);
+	wn_store(&m->run, run);
+	wn_store(&m->granted, grant);
+	return grant;
+}
+
+static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahead)
+{
+	struct look l = { .fd = fd };
+	uint64_t size;
+	bool asked = false, leased = false;
+	int cold;
+
+	if (wn_sys->fstat(fd, &l.stat) < 0)
+		return 0;
+	size = (uint64_t)l.stat.st_size;
+	if (!S_ISREG(l.stat.st_mode) || size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]) ||
+	    is_random(fd))
+		return IGNORED;
+	cold = had_to_read(me);
+	if (at == WN_AT_POSITION)
+		at = wn_sys->position(fd);
+	else if (at == WN_BEHIND_POSITION)
+		at = wn_sys->position(fd) - (int64_t)n;
+	if (at < 0 || (uint64_t)at >= size)
+		return WARM;
+	l.from = (uint64_t)at;
+	l.to = l.from + wn_min(n, size - l.from);
+	l.st = wn_awake();
+	l.id.file = WN_NO_FILE;
+	if (l.st)
+		find(&l);
+	if (l.id.file != WN_NO_FILE) {
+		asked = is_asked(&l);
+		leased = is_leased(&l);
+	}
+	l.led = asked && leased;
+	l.cold = !asked && (cold == COLD_YES || (cold == COLD_UNKNOWN && l.to - l.from >= FIRST &&
+					     wn_exact_is_cold(fd, l.from, l.to)));
+	/* It is warm, or the program itself has asked for it. */
+	if (!leased && !l.cold)
+		return cold == COLD_UNKNOWN ? FIRST : WARM;
+	if (wn_wake_up(&l.st) < 0 || wn_load(&l.st->tight) || !lease(&l) ||
+	    wn_load(&l.file->useless))
+		return WARM;
+	wn_count(&l.st->stats, reads_cold, l.cold || l.led);
+	if (l.cold && ahead && l.to - l.from >= FIRST)
+		wn_exact_ask(l.st, l.id, &l.stat, fd, l.from, l.to);
+	return follow(&l);
+}
+
+static bool wanted(void)
+{
+	return !wn_load(&wn_rt.dormant) && wn_mode() == WN_MODE_ON &&
+	       wn_load(&wn_rt.options.value[WN_OPT_READS]) != WN_READS_OFF;
+}
+
+/*
+ * Descriptors that share a place share what was granted to it: of many that are read by
+ * turns, the one that uses it up is looked at.
+ */
+static bool take_over(struct wn_grant *g, int fd, uint64_t cost)
+{
+	uint64_t left = g->fd1 ? wn_min(g->left, FIRST / KIB) : FIRST / KIB;
+
+	if (g->fd1 == fd + 1)
+		return false;
+	g->fd1 = (uint16_t)(fd + 1);
+	g->left = (uint16_t)wn_above(left, cost);
+	return cost <= left;
+}
+
+void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahead)
+{
+	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
+	uint64_t cost = (n >> 10) + 1;
+
+	if (fd < 0 || fd >= UINT16_MAX || take_over(g, fd, cost))
+		return;
+	g->left = (uint16_t)((wanted() ? look(me, fd, at, n, ahead) : IGNORED) / KIB);
+}
+
+void wn_reads_closing(struct wn_reader *me, int fd)
+{
+	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
+	struct wn_state *st = wn_awake();
+	uint16_t *by, slot;
+
+	if (g->fd1 == (unsigned)fd + 1)
+		*g = (struct wn_grant){ 0 };
+	wn_reads_advised(fd, POSIX_FADV_NORMAL);
+	if (!st || fd < 0)
+		return;
+	by = &st->reads.by_fd[fd % WN_READ_FDS];
+	slot = wn_load(by);
+	/* In the child of a vfork() it is a copy: its parent reads on. */
+	if (!slot || (st->pid && st->pid != (uint32_t)wn_sys->getpid()))
+		return;
+	wn_store(by, 0);
+	if (!wn_swap32(&st->reads.file[--slot].leased, 1, 0))
+		return;
+	wn_track_drop(wn_rt.track, &st->lock, slot);
+	if (!wn_load(&wn_rt.track->files.slot[slot].refs))
+		wn_released(st);
+}
+
+void wn_reads_expire(struct wn_state *st, uint64_t now_ns, uint64_t quiet_ns)
+{
+	struct wn_reads *r = &st->reads;
+
+	if (quiet_ns && now_ns - r->expired_ns < quiet_ns / 4)
+		return;
+	r->expired_ns = now_ns;
+	for (uint16_t i = 0; i < WN_FILES; i++) {
+		if (!wn_load(&r->file[i].leased))
+			continue;
+		if (!r->seen_ns[i])
+			r->seen_ns[i] = now_ns;
+		if (now_ns - r->seen_ns[i] < quiet_ns || !wn_swap32(&r->file[i].leased, 1, 0))
+			continue;
+		r->seen_ns[i] = 0;
+		wn_track_drop(wn_rt.track, &st->lock, i);
+	}
+}

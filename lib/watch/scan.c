@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include "watch/scan.h"
+
+#include <errno.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/sys.h"
+#include "watch/watch.h"
+
+#define MS 1000000u
+#define LOOK_NS (MS / 4)
+#define REST_MIN_NS (1u * MS)
+#define REST_MAX_NS (16u * MS)
+/*
+ * What looking takes of the processor, beyond a little that is free, is a part of the time
+ * that goes by; a larger one where it is of use.
+ */
+#define FREE_NS (1u * MS)
+/* What it takes to be woken for a look, about; that cannot be measured from here. */
+#define WAKE_NS (MS / 50)
+#define SHARE 200
+#define USEFUL_SHARE 10
+/* New patches are looked for so long after the program has read what was not cached. */
+#define COLD_NS (100u * MS)
+/* What the kernel maps at a fault, around it. */
+#define NEIGHBOURHOOD (64u * 1024)
+/* A region so long is more than a few pages that happened to be neighbours. */
+#define PATCH_MIN (3 * NEIGHBOURHOOD)
+#define REGIONS 32
+/* At a time. */
+#define LOOKS 16
+#define SAMPLES 64
+/* Where only samples are taken, they are so far apart. */
+#define GRID (1024u * 1024)
+
+int wn_scan_open(struct wn_scan *s, bool by_scan)
+{
+	*s = (struct wn_scan){ .rest_ns = REST_MIN_NS };
+	s->thread = (uint32_t)wn_sys->getpid();
+	return wn_pages_open(&s->pages, by_scan);
+}
+
+void wn_scan_close(struct wn_scan *s)
+{
+	wn_pages_close(&s->pages);
+	*s = (struct wn_scan){ 0 };
+}
+
+/* The next mapping that is watched, from the cursor on. */
+static bool next_map(struct wn_scan *s, const struct wn_watch_use *u, struct wn_map *m)
+{
+	while (wn_map_after(u->track, s->cursor, m)) {
+		s->cursor = wn_max(s->cursor, m->start);
+		if (m->end - m->start >= u->options->value[WN_OPT_MIN_WATCH] && !m->random &&
+		    !m->huge)
+			return true;
+		s->cursor = m->end;
+	}
+	return false;
+}
+
+static void take_regions(struct wn_scan *s, const struct wn_stretch *r, int n, uint64_t now_ns)
+{
+	for (int i = 0; i < n; i++) {
+		const struct wn_patch *f = wn_patch_above(s, r[i].start);
+
+		/* What touches a patch will be a part of it. */
+		if (r[i].end - r[i].start >= PATCH_MIN && !(f && f->low <= r[i].end))
+			wn_patch_add(s, &r[i], now_ns);
+	}
+}
+
+/* What lies between the patches, until there is more of it than a look can tell. */
+static int look_between(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
+{
+	struct wn_stretch r[REGIONS];
+	struct wn_map m;
+	int n;
+
+	for (int looks = 0; looks < LOOKS; looks++) {
+		const struct wn_patch *f;
+		uint64_t end;
+
+		if (!next_map(s, u, &m)) {
+			s->cursor = 0;
+			return 0;
+		}
+		f = wn_patch_above(s, s->cursor);
+		if (f && f->low <= s->cursor) {
+			s->cursor = f->high;
+			continue;
+		}
+		end = f ? wn_min(f->low, m.end) : m.end;
+		n = wn_pages_look(&s->pages, s->cursor, end, r, REGIONS, &s->cursor);
+		if (n < 0)
+			return n;
+		take_regions(s, r, n, now_ns);
+		if (n == REGIONS)
+			return 0;
+		s->cursor = end;
+	}
+	return 0;
+}
+
+/* One page tells whether a reader was here: if so, how much is there around it? */
+static int sample(struct wn_scan *s, uint64_t at, const struct wn_map *m, uint64_t now_ns)
+{
+	uint64_t from = wn_max(m->start, wn_above(at, 2 * PATCH_MIN)), stopped;
+	uint64_t to = wn_min(m->end, at + 2 * PATCH_MIN);
+	const struct wn_patch *f = wn_patch_above(s, at);
+	struct wn_stretch r[REGIONS];
+	int n;
+
+	if (f && f->low <= at)
+		return 0;
+	n = wn_pages_look(&s->pages, at, at + wn_page_size(), r, 1, &stopped);
+	if (n <= 0)
+		return n;
+	n = wn_pages_look(&s->pages, from, to, r, REGIONS, &stopped);
+	for (int i = 0; i < n; i++)
+		if (r[i].start <= at && at < r[i].end)
+			take_regions(s, &r[i], 1, now_ns);
+	return n;
+}
+
+/* The ends of each mapping, where most readers begin, and pages in between by turns. */
+static int take_samples(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
+{
+	uint64_t cursor = s->cursor;
+	struct wn_map m;
+	int r = 0;
+
+	s->cursor = 0;
+	for (int n = 0; n < SAMPLES / 4 && r >= 0 && next_map(s, u, &m); n++) {
+		r = sample(s, m.start, &m, now_ns);
+		if (r >= 0)
+			r = sample(s, m.end - wn_page_size(), &m, now_ns);
+		s->cursor = m.end;
+	}
+	s->cursor = cursor;
+	for (int n = 0; n < SAMPLES && r >= 0; n++) {
+		if (!next_map(s, u, &m)) {
+			s->cursor = 0;
+			break;
+		}
+		r = sample(s, s->cursor, &m, now_ns);
+		s->cursor = wn_round_down(s->cursor, GRID) + GRID;
+	}
+	return r;
+}
+
+/* What the program's own threads have had to read since they began. */
+static uint64_t cold_reads(const struct wn_process_reads *all)
+{
+	struct wn_thread_reads own;
+
+	wn_sys->thread_reads(&own);
+	return wn_above(all->major + all->blocks, own.faults + own.blocks);
+}
+
+static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
+{
+	bool grown = wn_patches_grow(s, u->track, now_ns);
+	int r = 0;
+
+	wn_count(u->stats, watch_looks, 1);
+	if (now_ns - s->cold_ns < COLD_NS)
+		r = s->pages.by_scan ? look_between(s, u, now_ns) : take_samples(s, u, now_ns);
+	/* As long as it is free, often: a reader that begins is to be noticed soon. */
+	grown |= s->cold_ns == now_ns && s->debt_ns < FREE_NS;
+	s->rest_ns = grown ? REST_MIN_NS : wn_min(2 * s->rest_ns, REST_MAX_NS);
+	return r;
+}
+
+int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns, bool *busy)
+{
+	struct wn_process_reads p;
+	uint64_t share = s->useful ? USEFUL_SHARE : SHARE;
+	uint64_t cold, began;
+	int r;
+
+	if (now_ns < s->due_ns)
+		return 0;
+	s->debt_ns = wn_above(s->debt_ns, (now_ns - s->looked_ns) / share);
+	s->due_ns = now_ns + LOOK_NS;
+	s->looked_ns = now_ns;
+	wn_sys->process_reads(&p);
+	if (p.minor + p.major == s->faults) {
+		s->rest_ns = wn_min(2 * s->rest_ns, REST_MAX_NS);
+		return 0;
+	}
+	s->faults = p.minor + p.major;
+	cold = cold_reads(&p);
+	if (cold > s->cold) {
+		s->cold_ns = now_ns;
+		*busy = true;
+	}
+	s->cold = cold;
+	began = wn_sys->cpu_ns();
+	r = look(s, u, now_ns);
+	s->debt_ns += wn_sys->cpu_ns() - began + WAKE_NS;
+	s->due_ns = now_ns + wn_max(wn_above(s->debt_ns, FREE_NS) * share, LOOK_NS);
+	s->useful = false;
+	return r;
+}
+
+bool wn_scan_next(struct wn_scan *s, struct wn_fault *out)
+{
+	for (uint32_t i = 0; i < s->used; i++) {
+		struct wn_patch *f = &s->patch[(s->next + i) % s->used];
+
+		*out = (struct wn_fault){ .thread = s->thread, .ns = s->looked_ns };
+		/* Only an end that has grown has anything to tell. */
+		if (f->falls && f->down >= f->low + NEIGHBOURHOOD) {
+			f->down -= NEIGHBOURHOOD;
+			out->addr = f->down;
+		} else if (f->rises && f->up + NEIGHBOURHOOD <= f->high) {
+			out->addr = f->up;
+			f->up += NEIGHBOURHOOD;
+		} else {
+			continue;
+		}
+		s->next = (s->next + i) % s->used;
+		return true;
+	}
+	return false;
+}
+
+void wn_scan_judge(struct wn_scan *s, bool useful)
+{
+	s->useful |= useful;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan.h - page faults as the page table shows them afterwards.
+ * Calls base, track, pages and watch.h.  What readers have touched has entries in the page
+ * table, so where a region of these grows at one end, a reader comes on there: for each
+ * neighbourhood that was added a fault is told.  Promises: nothing is looked at while the
+ * process takes no page faults, and looking takes half a hundredth of a processor at most
+ * where it is of no use.
+ */
+#ifndef WN_SCAN_H
+#define WN_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "track/mapping.h"
+#include "watch/pages.h"
+
+struct wn_fault;
+struct wn_watch_use;
+
+enum { WN_PATCHES = 64 };
+
+/* Memory that is there without a gap, in one mapping. */
+struct wn_patch {
+	uint64_t low;
+	uint64_t high;
+	uint64_t down; /* what is below this, and above low, has not been told yet */
+	uint64_t up;
+	uint64_t moved_ns;
+	bool falls; /* its lower end has been seen to grow */
+	bool rises;
+};
+
+struct wn_scan {
+	struct wn_pages pages;
+	struct wn_patch patch[WN_PATCHES];
+	uint32_t used;
+	uint32_t next;	  /* of which patch to tell next */
+	uint32_t thread;
+	uint64_t cursor;  /* where to look for new patches */
+	uint64_t faults;  /* of the process, when it was looked at last */
+	uint64_t cold;	  /* and what it has had to read */
+	uint64_t cold_ns; /* when that was more than before */
+	uint64_t looked_ns;
+	uint64_t due_ns;  /* not before this */
+	uint64_t debt_ns; /* what looking has cost lately, in processor time */
+	uint64_t rest_ns; /* how long to sleep if nothing else happens */
+	bool useful; /* something that was told, since the last look */
+};
+
+/* 0, or a negative errno: it does not work here. */
+int wn_scan_open(struct wn_scan *s, bool by_scan);
+/* Looks, if it is time; *busy: the program reads what is not cached. */
+int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns, bool *busy);
+bool wn_scan_next(struct wn_scan *s, struct wn_fault *out);
+/* Was the last fault worth telling? */
+void wn_scan_judge(struct wn_scan *s, bool useful);
+void wn_scan_close(struct wn_scan *s);
+
+/* patch.c: regions that grow. */
+struct wn_patch *wn_patch_below(struct wn_scan *s, uint64_t at); /* the last that begins there */
+struct wn_patch *wn_patch_above(struct wn_scan *s, uint64_t at); /* the first that ends there */
+void wn_patch_add(struct wn_scan *s, const struct wn_stretch *r, uint64_t now_ns);
+/* True if any has grown. */
+bool wn_patches_grow(struct wn_scan *s, const struct wn_track *t, uint64_t now_ns);
+
+#endif
