@@ -18,17 +18,19 @@
 #define WARM MIB
 /* What is no regular file, and what is nothing to be read ahead. */
 #define IGNORED (63u * MIB)
-/* One that comes from elsewhere in the file by no more than so many pieces is near. */
-#define BAND 16
-#define GAP (64u * KIB)
 /* Where the kernel reads so much at a time by itself, upward it is best left alone. */
 #define WIDE_WINDOW (4u * MIB)
 
 /*
- * Descriptors advised POSIX_FADV_RANDOM.  Not in the state, which only files that are read
- * cold bring into being, and which a forked child finds empty.
+ * What is known of descriptors.  Not in the state, which only files that are read cold bring
+ * into being, and which a forked child finds empty.
  */
-static uint64_t random_fds[WN_READ_FDS / 64];
+struct fds {
+	uint64_t word[WN_READ_FDS / 64];
+};
+
+static struct fds random_fds; /* advised POSIX_FADV_RANDOM */
+static struct fds spared_fds; /* opening their files once more would be noticed */
 
 struct look {
 	struct wn_state *st;
@@ -41,25 +43,27 @@ struct look {
 	uint32_t thread;
 	bool led;  /* it has been asked for, and by us */
 	bool cold; /* the thread had to read from a device */
+	bool random; /* the program asked for no guesses; it is to prove that they are right */
 };
 
-static bool is_random(int fd)
+static bool has(const struct fds *f, int fd)
 {
-	return fd < WN_READ_FDS && wn_load(&random_fds[fd / 64]) >> fd % 64 & 1;
+	return fd >= 0 && fd < WN_READ_FDS && wn_load(&f->word[fd / 64]) >> fd % 64 & 1;
+}
+
+static void put(struct fds *f, int fd, bool in)
+{
+	if (fd < 0 || fd >= WN_READ_FDS || has(f, fd) == in)
+		return;
+	__atomic_fetch_xor(&f->word[fd / 64], (uint64_t)1 << fd % 64, __ATOMIC_RELAXED);
 }
 
 void wn_reads_advised(int fd, int advice)
 {
-	uint64_t bit;
-
-	if (fd < 0 || fd >= WN_READ_FDS)
-		return;
-	bit = (uint64_t)1 << fd % 64;
 	if (advice == POSIX_FADV_RANDOM)
-		__atomic_fetch_or(&random_fds[fd / 64], bit, __ATOMIC_RELAXED);
-	else if (is_random(fd) &&
-		 (advice == POSIX_FADV_NORMAL || advice == POSIX_FADV_SEQUENTIAL))
-		__atomic_fetch_and(&random_fds[fd / 64], ~bit, __ATOMIC_RELAXED);
+		put(&random_fds, fd, true);
+	else if (advice == POSIX_FADV_NORMAL || advice == POSIX_FADV_SEQUENTIAL)
+		put(&random_fds, fd, false);
 }
 
 /* Did the thread have to read from a device since its last look?  Not known at the first. */
@@ -100,8 +104,8 @@ static bool lease(struct look *l)
 	l->id.serial = wn_load(&l->file->serial);
 	l->read = &l->st->reads.file[slot];
 	if (wn_load(&l->read->serial) != l->id.serial) {
-		for (int i = 0; i < WN_MARKS; i++)
-			l->read->mark[i] = (struct wn_mark){ 0 };
+		l->read->marks = (struct wn_marks){ 0 };
+		wn_store(&l->read->gaps, 0);
 		wn_store(&l->read->leased, 0);
 		wn_store(&l->read->serial, l->id.serial);
 	}
@@ -127,42 +131,6 @@ static bool is_asked(const struct look *l)
 	return wn_cover_asked(&l->st->cover, l->id, l->from, l->from + 1);
 }
 
-/* How this read continues what was read at the mark: what to tell the helper. */
-static bool compare(const struct wn_mark *m, const struct look *l, struct wn_access *a)
-{
-	uint64_t from = wn_load(&m->from), to = wn_load(&m->to);
-	uint64_t unseen = wn_load(&m->granted) + GAP;
-	uint64_t n = l->to - l->from;
-	uint64_t far = BAND * wn_min(wn_max(n, wn_page_size()) + wn_load(&m->granted), MIB);
-
-	a->offset = l->from;
-	a->length = n;
-	a->flags = 0;
-	if (!to)
-		return false;
-	if (l->from >= to && l->from - to <= unseen) {
-		a->flags = WN_ACCESS_UP;
-		a->offset = to;
-		a->length = l->to - to;
-		return true;
-	}
-	if (l->to <= from && from - l->to <= unseen) {
-		a->flags = WN_ACCESS_DOWN;
-		a->length = from - l->from;
-		return true;
-	}
-	if ((l->from > to ? l->from - to : to - l->from) <= far) {
-		/* Others have read what lies between, if this thread found its part of it warm. */
-		if (l->from > to && wn_load(&m->granted)) {
-			a->offset = to;
-			a->length = l->to - to;
-		}
-		return true;
-	}
-	a->flags = WN_ACCESS_APART;
-	return (int64_t)(l->from - from) == wn_load(&m->step);
-}
-
 static void tell(struct look *l, struct wn_access *a)
 {
 	struct wn_state *st = l->st;
@@ -171,6 +139,7 @@ static void tell(struct look *l, struct wn_access *a)
 	a->thread = l->thread;
 	a->file = l->id.file;
 	a->kind = WN_ACCESS_READ;
+	a->flags |= l->random ? WN_ACCESS_EXACT : 0;
 	wn_ring_push(&st->ring, a);
 	wn_count(&st->stats, reads_told, 1);
 	progress = wn_add(&st->progress, a->length) + a->length;
@@ -193,22 +162,23 @@ static uint64_t grant_for(const struct look *l, const struct wn_mark *m, uint64_
 /* A read of a file that has been cold: where does it belong? */
 static uint64_t follow(struct look *l)
 {
-	struct wn_access a = { 0 };
+	uint64_t run = 0, grant;
+	struct wn_access a;
 	struct wn_mark *m;
-	uint64_t run, grant;
-	bool near;
+	bool told;
 
 	l->thread = (uint32_t)wn_sys->gettid();
-	m = &l->read->mark[l->thread % WN_MARKS];
-	near = compare(m, l, &a);
-	run = near && a.flags != WN_ACCESS_APART ? wn_load(&m->run) + a.length : 0;
+	m = wn_marks_find(&l->read->marks, l->thread, l->from, l->to, &a, &told);
+	/* Where gaps are left for good, every single read shows the step. */
+	if (told && a.flags != WN_ACCESS_APART && !wn_load(&l->read->gaps))
+		run = wn_load(&m->run) + a.length;
 	grant = grant_for(l, m, run);
-	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WIDE_WINDOW)
+	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WIDE_WINDOW &&
+	    !l->random)
 		grant = WARM;
-	else if (near)
+	else if (told)
 		tell(l, &a);
 	wn_store(&m->warm, l->cold || l->led ? 0 : wn_load(&m->warm) + 1);
-	wn_store(&m->step, (int64_t)(l->from - wn_load(&m->from)));
 	wn_store(&m->from, l->from);
 	wn_store(&m->to, l->to);
 	wn_store(&m->run, run);
@@ -227,8 +197,10 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		return 0;
 	size = (uint64_t)l.stat.st_size;
 	if (!S_ISREG(l.stat.st_mode) || size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]) ||
-	    is_random(fd))
+	    has(&spared_fds, fd) ||
+	    (has(&random_fds, fd) && wn_load(&wn_rt.options.value[WN_OPT_RANDOM]) == WN_RANDOM_OBEY))
 		return IGNORED;
+	l.random = has(&random_fds, fd);
 	cold = had_to_read(me);
 	if (at == WN_AT_POSITION)
 		at = wn_sys->position(fd);
@@ -256,7 +228,7 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 	    wn_load(&l.file->useless))
 		return WARM;
 	wn_count(&l.st->stats, reads_cold, l.cold || l.led);
-	if (l.cold && ahead && l.to - l.from >= FIRST)
+	if (l.cold && ahead && !l.random && l.to - l.from >= FIRST)
 		wn_exact_ask(l.st, l.id, &l.stat, fd, l.from, l.to);
 	return follow(&l);
 }
@@ -292,6 +264,21 @@ void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahea
 	g->left = (uint16_t)((wanted() ? look(me, fd, at, n, ahead) : IGNORED) / KIB);
 }
 
+static void let_go(struct wn_state *st, uint16_t slot)
+{
+	if (!wn_swap32(&st->reads.file[slot].leased, 1, 0))
+		return;
+	wn_track_drop(wn_rt.track, &st->lock, slot);
+	if (!wn_load(&wn_rt.track->files.slot[slot].refs))
+		wn_released(st);
+}
+
+/* In the child of a vfork() it is a copy: its parent reads on. */
+static bool is_ours(const struct wn_state *st)
+{
+	return !st->pid || st->pid == (uint32_t)wn_sys->getpid();
+}
+
 void wn_reads_closing(struct wn_reader *me, int fd)
 {
 	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
@@ -300,20 +287,31 @@ void wn_reads_closing(struct wn_reader *me, int fd)
 
 	if (g->fd1 == (unsigned)fd + 1)
 		*g = (struct wn_grant){ 0 };
-	wn_reads_advised(fd, POSIX_FADV_NORMAL);
+	put(&random_fds, fd, false);
+	put(&spared_fds, fd, false);
 	if (!st || fd < 0)
 		return;
 	by = &st->reads.by_fd[fd % WN_READ_FDS];
 	slot = wn_load(by);
-	/* In the child of a vfork() it is a copy: its parent reads on. */
-	if (!slot || (st->pid && st->pid != (uint32_t)wn_sys->getpid()))
+	if (!slot || !is_ours(st))
 		return;
 	wn_store(by, 0);
-	if (!wn_swap32(&st->reads.file[--slot].leased, 1, 0))
+	let_go(st, (uint16_t)(slot - 1));
+}
+
+void wn_reads_spare(int fd)
+{
+	struct wn_state *st = wn_awake();
+	struct stat file;
+	uint32_t serial;
+	uint16_t slot;
+
+	put(&spared_fds, fd, true);
+	if (!st || wn_sys->fstat(fd, &file) < 0 || !is_ours(st))
 		return;
-	wn_track_drop(wn_rt.track, &st->lock, slot);
-	if (!wn_load(&wn_rt.track->files.slot[slot].refs))
-		wn_released(st);
+	slot = wn_file_find(&wn_rt.track->files, &file, &serial);
+	if (slot != WN_NO_FILE)
+		let_go(st, slot);
 }
 
 void wn_reads_expire(struct wn_state *st, uint64_t now_ns, uint64_t quiet_ns)

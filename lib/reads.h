@@ -19,9 +19,10 @@
 #include <sys/types.h>
 
 #include "base/mem.h"
+#include "marks.h"
 #include "track/file.h"
 
-enum { WN_GRANTS = 8, WN_MARKS = 8, WN_READ_FDS = 1024 };
+enum { WN_GRANTS = 8, WN_READ_FDS = 1024 };
 
 /* In thread-local storage: all zeroes is a thread that has not read yet. */
 struct wn_reader {
@@ -37,14 +38,8 @@ struct wn_reads {
 	struct wn_read_file {
 		_Alignas(64) uint32_t serial; /* of the file slot */
 		uint32_t leased; /* a reference is held, until it is quiet or closed */
-		struct wn_mark {
-			uint64_t from;	  /* the last read that was looked at */
-			uint64_t to;
-			uint64_t run;	  /* bytes that were read in sequence before it */
-			int64_t step;	  /* from the beginning of the one before */
-			uint64_t granted; /* bytes that may have been read unseen since */
-			uint64_t warm;	  /* looks in a row that found nothing to be read */
-		} mark[WN_MARKS];
+		uint32_t gaps;	 /* the helper's: reads leave gaps, and may be steps of a stride */
+		struct wn_marks marks;
 	} file[WN_FILES];
 	uint16_t by_fd[WN_READ_FDS]; /* by descriptor: the slot whose lease it began, plus one */
 	uint64_t seen_ns[WN_FILES];  /* the helper's: when a read was told to it last */
@@ -73,6 +68,9 @@ void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahea
 
 /* A descriptor is about to be closed.  Returns when the helper has let go of its file. */
 void wn_reads_closing(struct wn_reader *me, int fd);
+
+/* Its file must not be opened once more: the helper lets go of it, until it is closed. */
+void wn_reads_spare(int fd);
 
 /* The program has given advice for all of a descriptor; POSIX_FADV_RANDOM: no guessing. */
 void wn_reads_advised(int fd, int advice);

@@ -246,15 +246,21 @@ bool wn_serve_stride(struct wn_loop *l, const struct wn_access *a, uint64_t leas
 
 void wn_serve_read(struct wn_loop *l, const struct wn_access *a)
 {
+	struct wn_read_file *read = &l->st->reads.file[a->file];
 	uint32_t serial = wn_load(&l->k.track->files.slot[a->file].serial);
+	bool apart = a->flags & WN_ACCESS_APART;
+	int i;
 
 	l->thread = a->thread;
 	l->worked = l->now;
 	l->st->reads.seen_ns[a->file] = l->now;
 	if (!wn_engine_prepare(&l->k, a->file, a->thread))
 		return;
-	if (a->flags & WN_ACCESS_APART ||
-	    wn_walk_leaves_gaps(&l->st->walks, wn_walk_read(&l->st->walks, a, serial, l->now,
-							   wn_serve_retired, l)))
+	if (!apart) {
+		i = wn_walk_read(&l->st->walks, a, serial, l->now, wn_serve_retired, l);
+		apart = wn_walk_leaves_gaps(&l->st->walks, i);
+	}
+	wn_store(&read->gaps, apart);
+	if (apart && !(a->flags & WN_ACCESS_EXACT))
 		wn_serve_stride(l, a, 1, serial);
 }

@@ -11,6 +11,8 @@
 #define BAND 16
 #define GAP (64u * 1024)
 #define PIECE (1024u * 1024)
+/* One that is not expected is believed after so many reads. */
+#define PROOF 32u
 /* Several threads with such pieces keep a device as busy as it can be. */
 #define LARGE (256u * 1024)
 #define CROWD_MAX 16
@@ -109,8 +111,14 @@ static void settle(struct wn_walk *w)
 	w->passed = w->high - w->low;
 	w->pos = wn_round_down(w->down ? w->low : w->high - 1, wn_page_size());
 	w->begin = w->down ? w->high : w->low;
-	w->steps = (uint16_t)(is_dense(w) && w->crowd < CROWD_MAX / 2 ? (w->down ? -w->trend : w->trend) : 0);
+	w->steps = 0;
 	w->stirred = true;
+	if (!is_dense(w) || w->crowd >= CROWD_MAX / 2)
+		return;
+	if (!w->doubted)
+		w->steps = (uint16_t)(w->down ? -w->trend : w->trend);
+	else if (w->reads >= PROOF)
+		w->steps = WN_WALK_PROOF;
 }
 
 /*
@@ -181,6 +189,7 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 	else
 		w->crowd -= w->crowd > 0;
 	w->thread = a->thread;
+	w->doubted = a->flags & WN_ACCESS_EXACT;
 	w->used_ns = now_ns;
 	settle(w);
 	return (int)(w - t->slot);

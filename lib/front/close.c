@@ -66,3 +66,23 @@ WN_EXPORT int dup3(int from, int to, int flags)
 	return wn_front.dup3 ? wn_front.dup3(from, to, flags) :
 			       (int)wn_front_result(wn_raw(SYS_dup3, from, to, flags));
 }
+
+/*
+ * A write lease is only given while nobody else has the file open, and opening it would
+ * break the lease.  Variadic in the headers; fixed here, so that all is passed on.
+ */
+WN_EXPORT int wn_front_fcntl(int fd, int command, long a) __asm__("fcntl");
+WN_EXPORT int wn_front_fcntl64(int fd, int command, long a) __asm__("fcntl64");
+
+int wn_front_fcntl(int fd, int command, long a)
+{
+	if (wn_unlikely(command == F_SETLEASE) && wn_front.copy_min)
+		wn_reads_spare(fd);
+	return wn_front.fcntl ? wn_front.fcntl(fd, command, a) :
+				(int)wn_front_result(wn_raw(SYS_fcntl, fd, command, a));
+}
+
+int wn_front_fcntl64(int fd, int command, long a)
+{
+	return wn_front_fcntl(fd, command, a);
+}

@@ -9,7 +9,7 @@
 rooms='
 base/
 flow options stats log
-ring track/ watch/ pieces
+ring track/ watch/ pieces marks
 stream walk walk_read stride
 policy cover
 engine find filesystems ride seed advise uring

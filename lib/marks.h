@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * marks.h - where the readers of a file have been lately, and how a read continues that.
+ * Calls base and flow.h; runs on the program's threads, several at a time: every word is a
+ * hint.  A thread has a mark of its own, and takes others where it reads several places by
+ * turns.
+ */
+#ifndef WN_MARKS_H
+#define WN_MARKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow.h"
+
+enum { WN_MARKS = 8 };
+
+struct wn_marks {
+	struct wn_mark {
+		uint64_t from;	  /* the last read that was looked at */
+		uint64_t to;	  /* 0: there was none */
+		uint64_t run;	  /* bytes that were read in sequence, or nearly so, before it */
+		uint64_t granted; /* bytes that may have been read unseen since */
+		uint64_t warm;	  /* looks in a row that found nothing to be read */
+	} mark[WN_MARKS];
+	/* By thread: where its last read began, and how far from the one before. */
+	struct wn_place {
+		uint64_t from;
+		int64_t step;
+	} place[WN_MARKS];
+	uint32_t turn;
+};
+
+/*
+ * The mark that a read of [from, to) continues, or replaces.  *a becomes what the helper is
+ * to be told: UP or DOWN, with what may have been read unseen; near the mark, without a
+ * flag; or APART, by the same step as before.  *told: is it any of these?
+ */
+struct wn_mark *wn_marks_find(struct wn_marks *t, uint32_t thread, uint64_t from, uint64_t to,
+			      struct wn_access *a, bool *told);
+
+#endif
