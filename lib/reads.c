@@ -83,6 +83,22 @@ static bool is_leased(const struct look *l)
 	return wn_load(&l->read->leased) && wn_load(&l->read->serial) == l->id.serial;
 }
 
+/* Another file had this slot before: what is noted there is not about this one. */
+static void begin_anew(struct wn_read_file *f, uint32_t serial)
+{
+	for (int i = 0; i < WN_MARKS; i++) {
+		struct wn_mark *m = &f->mark[i];
+
+		wn_store(&m->from, 0);
+		wn_store(&m->to, 0);
+		wn_store(&m->run, 0);
+		wn_store(&m->step, 0);
+		wn_store(&m->granted, 0);
+		wn_store(&m->warm, 0);
+	}
+	wn_store(&f->serial, serial);
+}
+
 /* A reference that lasts until the file is quiet, or a descriptor of it is closed. */
 static bool lease(struct look *l)
 {
@@ -99,12 +115,9 @@ static bool lease(struct look *l)
 	l->file = &wn_rt.track->files.slot[slot];
 	l->id.serial = wn_load(&l->file->serial);
 	l->read = &l->st->reads.file[slot];
-	if (wn_load(&l->read->serial) != l->id.serial) {
-		for (int i = 0; i < WN_MARKS; i++)
-			l->read->mark[i] = (struct wn_mark){ 0 };
-		wn_store(&l->read->leased, 0);
-		wn_store(&l->read->serial, l->id.serial);
-	}
+	/* No lease is lost by that: a slot that is leased does not get another file. */
+	if (wn_load(&l->read->serial) != l->id.serial)
+		begin_anew(l->read, l->id.serial);
 	/* Another thread was first: one reference will do. */
 	if (!wn_swap32(&l->read->leased, 0, 1))
 		wn_track_drop(wn_rt.track, &l->st->lock, slot);
@@ -296,19 +309,22 @@ void wn_reads_closing(struct wn_reader *me, int fd)
 {
 	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
 	struct wn_state *st = wn_awake();
-	uint16_t *by, slot;
+	uint16_t slot;
 
+	if (fd < 0)
+		return;
 	if (g->fd1 == (unsigned)fd + 1)
 		*g = (struct wn_grant){ 0 };
-	wn_reads_advised(fd, POSIX_FADV_NORMAL);
-	if (!st || fd < 0)
+	slot = st ? wn_load(&st->reads.by_fd[fd % WN_READ_FDS]) : 0;
+	if (!slot && !is_random(fd))
 		return;
-	by = &st->reads.by_fd[fd % WN_READ_FDS];
-	slot = wn_load(by);
 	/* In the child of a vfork() it is a copy: its parent reads on. */
-	if (!slot || (st->pid && st->pid != (uint32_t)wn_sys->getpid()))
+	if (st && st->pid && st->pid != (uint32_t)wn_sys->getpid())
 		return;
-	wn_store(by, 0);
+	wn_reads_advised(fd, POSIX_FADV_NORMAL);
+	if (!slot)
+		return;
+	wn_store(&st->reads.by_fd[fd % WN_READ_FDS], 0);
 	if (!wn_swap32(&st->reads.file[--slot].leased, 1, 0))
 		return;
 	wn_track_drop(wn_rt.track, &st->lock, slot);
@@ -324,8 +340,10 @@ void wn_reads_expire(struct wn_state *st, uint64_t now_ns, uint64_t quiet_ns)
 		return;
 	r->expired_ns = now_ns;
 	for (uint16_t i = 0; i < WN_FILES; i++) {
-		if (!wn_load(&r->file[i].leased))
+		if (!wn_load(&r->file[i].leased)) {
+			r->seen_ns[i] = 0;
 			continue;
+		}
 		if (!r->seen_ns[i])
 			r->seen_ns[i] = now_ns;
 		if (now_ns - r->seen_ns[i] < quiet_ns || !wn_swap32(&r->file[i].leased, 1, 0))
