@@ -73,9 +73,10 @@ helped_reads()
 	shift
 	for try in 1 2 3; do
 		[ $((reads * 5)) -gt $bare_reads ] || break
-		echo "# $name: try $try took $reads device reads, bare $bare_reads"
+		echo "# $name: try $try took $reads device reads"
 		[ $try -eq 3 ] || again "$@"
 	done
+	echo "# $name: $reads device reads, bare $bare_reads"
 	want "device reads" $reads "<=" $((bare_reads / 5))
 	want "bytes read" $bytes "<=" $((size + size / 100))
 	verdict "$name"

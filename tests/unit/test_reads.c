@@ -310,6 +310,14 @@ TEST(closing_lets_go_and_waits_for_the_helper)
 	wn_reads_closing(&me, FD);
 	assert_int_equal(refs(), 0);
 	assert_int_equal(kit.st->released, released + 1);
+	/* The helper has not come to it. */
+	assert_int_equal(fake.count[FAKE_FUTEX_WAIT], 0);
+	become_cold();
+	wn_loop_round(&kit.loop);
+	released = kit.st->released;
+	wn_reads_closing(&me, FD);
+	assert_int_equal(refs(), 0);
+	assert_int_equal(kit.st->released, released + 1);
 	assert_true(fake.count[FAKE_FUTEX_WAIT] > 0);
 	/* Once. */
 	wn_reads_closing(&me, FD);
