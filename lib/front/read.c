@@ -49,12 +49,6 @@ void wn_front_has_read(int fd, int64_t at, ssize_t got)
 		then_drop(fd, at == WN_BEHIND_POSITION ? -1 : at, got);
 }
 
-void wn_front_will_read(int fd, int64_t at, size_t n)
-{
-	if (!wn_reads_granted(&reader, fd, n))
-		look(fd, at, n, true);
-}
-
 void wn_front_closing(int fd)
 {
 	if (wn_front.copy_min)
