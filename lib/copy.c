@@ -14,14 +14,10 @@
 #define PIECE (1024u * 1024)
 /* What a thread asks for itself at a time, while the helper does not lead. */
 #define BITE (2u * 1024 * 1024)
-/* One call of advice, until the helper has read what the device takes. */
-#define CHUNK (128u * 1024)
 
 #define CHILL 8u
 /* A fault or two in so many bytes may be chance. */
 #define FAULT_SPAN (512u * 1024)
-/* A kernel window of this size serves ascending pieces well; two readaheads would collide. */
-#define WIDE_WINDOW (4u * PIECE)
 
 struct job {
 	struct wn_state *st;
@@ -90,7 +86,7 @@ static void ask_inline(struct job *j, size_t at, size_t n)
 		return;
 	/* First, so that the helper does not begin a ride on pages that are under way. */
 	wn_cover_mark(&j->st->cover, j->id, j->offset + at, j->offset + at + n);
-	for (chunk = chunk ? chunk : CHUNK; from < to; from += chunk) {
+	for (chunk = chunk ? chunk : WN_SOME_WINDOW; from < to; from += chunk) {
 		wn_count(&j->st->stats, kernel_calls, 1);
 		if (wn_sys->madvise(from, wn_round_up(wn_min(chunk, to - from), page),
 				    MADV_WILLNEED) < 0)
@@ -197,7 +193,7 @@ static void copy_probing(struct job *j, bool alone)
 static bool kernel_serves_well(const struct job *j)
 {
 	return wn_load(&j->st->tight) ||
-	       (wn_load(&j->file->kernel_window) >= WIDE_WINDOW && !j->flags);
+	       (wn_load(&j->file->kernel_window) >= WN_WIDE_WINDOW && !j->flags);
 }
 
 /*

@@ -15,8 +15,6 @@
 #define RWF_NOWAIT 8
 #endif
 
-/* What one call of advice reads where the device's limits cannot be read. */
-#define UNKNOWN_CHUNK (128u * 1024)
 /* The least that advice is given for at a time: smaller pieces cost calls and no time. */
 #define ADVICE_UNIT (1024u * 1024)
 /* A ride is given up when much more than one piece in sixteen was not there in time. */
@@ -81,7 +79,7 @@ static void set_sizes(struct wn_engine_file *f, struct wn_file *w)
 	f->readahead = l.readahead;
 	f->chunk = wn_max(l.readahead, l.request);
 	if (!f->chunk)
-		f->chunk = UNKNOWN_CHUNK;
+		f->chunk = WN_SOME_WINDOW;
 	/* The private descriptor is advised SEQUENTIAL, which doubles its window. */
 	f->unit = wn_max(2 * l.readahead, l.request);
 	if (!l.readahead || !l.request)

@@ -14,8 +14,6 @@
 
 #define NOWAIT	  8
 #define DONTCACHE 0x80
-/* What one call starts where the device's limits cannot be read. */
-#define UNKNOWN_CHUNK (128u * 1024)
 /* After so much they are led, by so much at least, and at most. */
 #define FIRST ((uint64_t)64 << 10)
 #define LEAST ((uint64_t)2 << 20)
@@ -117,7 +115,7 @@ static void learn_limits(struct wn_leads *d, uint64_t dev)
 	d->window = l.readahead;
 	d->chunk = wn_round_down(wn_max(l.readahead, l.request), wn_page_size());
 	if (!d->chunk)
-		d->chunk = UNKNOWN_CHUNK;
+		d->chunk = WN_SOME_WINDOW;
 }
 
 /* Starts what is missing from a page on: -EAGAIN; or the page is there: 0; or an error. */

@@ -9,6 +9,7 @@
 #include "helper.h"
 #include "request.h"
 #include "runtime.h"
+#include "walk.h"
 
 #define KIB 1024u
 #define MIB (1024u * KIB)
@@ -18,11 +19,6 @@
 #define WARM MIB
 /* What is no regular file, and what is nothing to be read ahead. */
 #define IGNORED (63u * MIB)
-/* One that comes from elsewhere in the file by no more than so many pieces is near. */
-#define BAND 16
-#define GAP (64u * KIB)
-/* Where the kernel reads so much at a time by itself, upward it is best left alone. */
-#define WIDE_WINDOW (4u * MIB)
 
 /*
  * Descriptors advised POSIX_FADV_RANDOM.  Not in the state, which only files that are read
@@ -144,9 +140,10 @@ static bool is_asked(const struct look *l)
 static bool compare(const struct wn_mark *m, const struct look *l, struct wn_access *a)
 {
 	uint64_t from = wn_load(&m->from), to = wn_load(&m->to);
-	uint64_t unseen = wn_load(&m->granted) + GAP;
+	uint64_t unseen = wn_load(&m->granted) + WN_READ_GAP;
 	uint64_t n = l->to - l->from;
-	uint64_t far = BAND * wn_min(wn_max(n, wn_page_size()) + wn_load(&m->granted), MIB);
+	uint64_t near = wn_max(n, wn_page_size()) + wn_load(&m->granted);
+	uint64_t far = WN_READ_BAND * wn_min(near, WN_READ_PIECE);
 
 	a->offset = l->from;
 	a->length = n;
@@ -216,7 +213,7 @@ static uint64_t follow(struct look *l)
 	near = compare(m, l, &a);
 	run = near && a.flags != WN_ACCESS_APART ? wn_load(&m->run) + a.length : 0;
 	grant = grant_for(l, m, run);
-	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WIDE_WINDOW)
+	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WN_WIDE_WINDOW)
 		grant = WARM;
 	else if (near)
 		tell(l, &a);

@@ -8,8 +8,6 @@
 #include "request.h"
 #include "runtime.h"
 
-/* What one call of advice reads, until the helper has read what the device takes. */
-#define CHUNK (128u * 1024)
 /* About a second. */
 #define OLD_TICKS 1024
 
@@ -157,7 +155,7 @@ static bool tell(struct wn_repeat *r, uint64_t from, uint64_t to)
 	uint64_t chunk = wn_load(&wn_rt.track->files.slot[r->id.file].chunk);
 	uint64_t first = wn_round_down(from, wn_page_size());
 
-	r->taken = wn_min(to, first + (chunk ? chunk : CHUNK));
+	r->taken = wn_min(to, first + (chunk ? chunk : WN_SOME_WINDOW));
 	return wn_cover_mark(&r->st->cover, r->id, from, r->taken);
 }
 

@@ -28,6 +28,13 @@ enum {
 	WN_WALK_STEPS = 4,
 	/* The same where the program has said that it reads at random: dozens of pages. */
 	WN_WALK_PROOF = 96,
+	/*
+	 * Reads of threads that take turns, or out of order, are apart by so many of their
+	 * pieces, of which a large one counts as a MiB; and a little is skipped now and then.
+	 */
+	WN_READ_BAND = 16,
+	WN_READ_PIECE = 1024 * 1024,
+	WN_READ_GAP = 64 * 1024,
 };
 
 struct wn_walk {

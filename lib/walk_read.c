@@ -4,13 +4,6 @@
 #include "base/mem.h"
 #include "walk.h"
 
-/*
- * Threads that take turns, and pieces that come out of order, are apart by so many pieces;
- * and a little is skipped now and then.
- */
-#define BAND 16
-#define GAP (64u * 1024)
-#define PIECE (1024u * 1024)
 /* Several threads with such pieces keep a device as busy as it can be. */
 #define LARGE (256u * 1024)
 #define CROWD_MAX 16
@@ -45,7 +38,7 @@ static bool is_of(const struct wn_walk *w, const struct wn_access *a, uint32_t s
 
 static struct wn_walk *find(struct wn_walks *t, const struct wn_access *a, uint32_t serial)
 {
-	uint64_t least = GAP + BAND * wn_min(a->length, PIECE);
+	uint64_t least = WN_READ_GAP + WN_READ_BAND * wn_min(a->length, WN_READ_PIECE);
 	struct wn_walk *best = NULL;
 
 	for (uint32_t i = 0; i < t->used; i++) {
@@ -100,7 +93,7 @@ bool wn_walk_leaves_gaps(const struct wn_walks *t, int index)
 	const struct wn_walk *w = &t->slot[index];
 
 	/* Large pieces need nobody to ask for them before they are read. */
-	return w->reads > BAND && !is_dense(w) && w->taken / w->reads < LARGE;
+	return w->reads > WN_READ_BAND && !is_dense(w) && w->taken / w->reads < LARGE;
 }
 
 /* Where the reader is, and how far it has come. */
