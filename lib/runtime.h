@@ -61,7 +61,7 @@ struct wn_state {
 	uint32_t released;     /* how often a file has lost its last reference */
 	uint32_t closed;       /* and what has been acted upon */
 	uint32_t watching;     /* page faults are to be watched */
-	uint32_t watch_woken;  /* in cycles: when a new mapping last woke the helper */
+	uint32_t watch_woken;  /* when a new mapping last woke the helper; see watch.c */
 	uint64_t progress;     /* bytes that cold readers have reported */
 	uint64_t wake_at;      /* at which progress the helper wants to be woken */
 	uint64_t tickets;

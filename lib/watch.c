@@ -63,18 +63,18 @@ static void look_at_faults(struct wn_state *st, const struct wn_map *m, const st
 	const struct wn_options *o = &wn_rt.options;
 	struct wn_file *f = &wn_rt.track->files.slot[m->file];
 	uint32_t now = (uint32_t)(wn_cycles() >> 22) | 1;
-	uint32_t user = wn_sys->geteuid();
-	uint32_t *last = wn_load(&st->watching) && wn_load(&st->helper_tid) ?
-				 &st->watch_woken :
-				 &f->was_cached;
+	bool watched = wn_load(&st->watching) && wn_load(&st->helper_tid);
+	uint32_t *last = watched ? &st->watch_woken : &f->was_cached;
+	uint32_t user;
 
 	if (m->end - m->start < o->value[WN_OPT_MIN_WATCH] ||
 	    o->value[WN_OPT_WATCH] == WN_WATCH_OFF || wn_mode() != WN_MODE_ON ||
 	    !wn_helper_expected(st) || wn_load(last) == now)
 		return;
 	wn_store(last, now);
+	user = wn_sys->geteuid();
 	wn_store(&f->hidden, user && user != file->st_uid);
-	if (last != &st->watch_woken && !may_be_cold(m->start, m->end - m->start, wn_load(&f->hidden)))
+	if (!watched && !may_be_cold(m->start, m->end - m->start, wn_load(&f->hidden)))
 		return;
 	wn_store(&st->watching, 1);
 	wn_helper_kick(st);

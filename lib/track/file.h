@@ -31,7 +31,7 @@ struct wn_file {
 	uint32_t chill;	 /* copies to come that need no proof that the file is cold */
 	uint32_t unasked; /* warm copies since one was last looked at */
 	uint32_t hidden; /* the kernel does not tell us what of it is cached */
-	uint32_t was_cached; /* in cycles: when a mapping of it was last looked at; see watch.c */
+	uint32_t was_cached; /* when a mapping of it was last looked at; see watch.c */
 	/* Written by the helper. */
 	uint32_t kernel_window; /* bytes that the kernel's own readahead reads at a time */
 	uint32_t chunk; /* bytes that one call of advice reads, 0 while unknown */
