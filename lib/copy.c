@@ -115,10 +115,14 @@ static uint64_t ensure_asked(struct job *j, size_t n)
 	size_t to = j->done + n;
 	uint64_t asked = asked_from(j, j->done, to);
 
-	if (asked < n)
-		ask_inline(j, j->done + asked, wn_min(wn_max(bite_of(j), n - asked), j->n - (j->done + asked)));
+	if (asked < n) {
+		uint64_t from = j->done + asked;
+
+		ask_inline(j, from, wn_min(wn_max(bite_of(j), n - asked), j->n - from));
+	}
 	/* Without a helper nobody else keeps the device busy meanwhile. */
-	if (!wn_helper_expected(j->st) && to < j->n && !asked_from(j, to, wn_min(to + PIECE, j->n)))
+	if (!wn_helper_expected(j->st) && to < j->n &&
+	    !asked_from(j, to, wn_min(to + PIECE, j->n)))
 		ask_inline(j, to, wn_min(bite_of(j), j->n - to));
 	return asked;
 }
@@ -163,8 +167,8 @@ static void copy_cold(struct job *j)
 }
 
 /*
- * Nobody has asked for the source: is it cached?  Only what a real copy has to read tells, so
- * a little is copied, then more and more; a file that has been warm often gets large pieces
+ * Nobody has asked for the source: is it cached?  Only what a real copy has to read tells,
+ * so a little is copied, then more; a file that has been warm often gets large pieces
  * at once.  Returns at the first sign of cold, unless the kernel's own readahead is good
  * enough: then the pieces, which ascend, are all the help that it needs.
  */

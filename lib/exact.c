@@ -32,7 +32,8 @@ bool wn_exact_is_cold(int fd, uint64_t from, uint64_t to)
 static bool advise(struct wn_state *st, int fd, uint64_t from, uint64_t to)
 {
 	wn_count(&st->stats, kernel_calls, 1);
-	return wn_sys->fadvise(fd, (off_t)from, (off_t)(to - from), POSIX_FADV_WILLNEED) >= 0;
+	return wn_sys->fadvise(fd, (off_t)from, (off_t)(to - from),
+			       POSIX_FADV_WILLNEED) >= 0;
 }
 
 /*
@@ -52,11 +53,12 @@ static uint64_t learn_chunk(struct wn_state *st, int fd, uint64_t from, uint64_t
 	return wn_min(wn_round_down(after, wn_page_size()), UINT32_MAX);
 }
 
-void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct stat *file, int fd,
-		  uint64_t from, uint64_t to)
+void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct stat *file,
+		  int fd, uint64_t from, uint64_t to)
 {
 	struct wn_file *f = &wn_rt.track->files.slot[id.file];
-	uint64_t chunk = wn_load(&f->chunk), mine = wn_min(to, from + BITE), at = from, before;
+	uint64_t chunk = wn_load(&f->chunk), before;
+	uint64_t mine = wn_min(to, from + BITE), at = from;
 	uint16_t slot;
 
 	if (!wn_may_ask() || (chunk ? to - from <= chunk : !cached(fd, from, to, &before)))

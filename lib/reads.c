@@ -58,7 +58,7 @@ void wn_reads_advised(int fd, int advice)
 		__atomic_fetch_and(&random_fds[fd / 64], ~bit, __ATOMIC_RELAXED);
 }
 
-/* Did the thread have to read from a device since its last look?  Not known at the first. */
+/* Did the thread have to read from a device since its last look?  Unknown at the first. */
 enum { COLD_NO, COLD_YES, COLD_UNKNOWN };
 
 static int had_to_read(struct wn_reader *me)
@@ -162,7 +162,7 @@ static bool compare(const struct wn_mark *m, const struct look *l, struct wn_acc
 		return true;
 	}
 	if ((l->from > to ? l->from - to : to - l->from) <= far) {
-		/* Others have read what lies between, if this thread found its part of it warm. */
+		/* It found its part warm: others have read what lies between. */
 		if (l->from > to && wn_load(&m->granted)) {
 			a->offset = to;
 			a->length = l->to - to;
@@ -184,14 +184,14 @@ static void tell(struct look *l, struct wn_access *a)
 	wn_ring_push(&st->ring, a);
 	wn_count(&st->stats, reads_told, 1);
 	progress = wn_add(&st->progress, a->length) + a->length;
-	/* What others have read meanwhile belongs to the picture, but is no reason to wake. */
+	/* What others have read belongs to the picture, but is no reason to wake. */
 	if (l->led ? progress >= wn_load(&st->wake_at) : l->cold)
 		wn_helper_kick(st);
 }
 
 /*
- * How much may be read before the next look: nothing while it is cold and not led, an eighth
- * of the run once it is led, and more and more where nothing has to be read.
+ * How much may be read before the next look: nothing while it is cold and not led, an
+ * eighth of the run once it is led, and more and more where nothing has to be read.
  */
 static uint64_t grant_for(const struct look *l, const struct wn_mark *m, uint64_t run)
 {
@@ -236,8 +236,8 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 	if (wn_sys->fstat(fd, &l.stat) < 0)
 		return 0;
 	size = (uint64_t)l.stat.st_size;
-	if (!S_ISREG(l.stat.st_mode) || size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]) ||
-	    is_random(fd))
+	if (!S_ISREG(l.stat.st_mode) ||
+	    size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]) || is_random(fd))
 		return IGNORED;
 	cold = had_to_read(me);
 	if (at == WN_AT_POSITION)
@@ -257,8 +257,9 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		leased = is_leased(&l);
 	}
 	l.led = asked && leased;
-	l.cold = !asked && (cold == COLD_YES || (cold == COLD_UNKNOWN && l.to - l.from >= FIRST &&
-					     wn_exact_is_cold(fd, l.from, l.to)));
+	l.cold = !asked &&
+		 (cold == COLD_YES || (cold == COLD_UNKNOWN && l.to - l.from >= FIRST &&
+				       wn_exact_is_cold(fd, l.from, l.to)));
 	/* It is warm, or the program itself has asked for it. */
 	if (!leased && !l.cold)
 		return cold == COLD_UNKNOWN ? FIRST : WARM;
@@ -343,7 +344,8 @@ void wn_reads_expire(struct wn_state *st, uint64_t now_ns, uint64_t quiet_ns)
 		}
 		if (!r->seen_ns[i])
 			r->seen_ns[i] = now_ns;
-		if (now_ns - r->seen_ns[i] < quiet_ns || !wn_swap32(&r->file[i].leased, 1, 0))
+		if (now_ns - r->seen_ns[i] < quiet_ns ||
+		    !wn_swap32(&r->file[i].leased, 1, 0))
 			continue;
 		r->seen_ns[i] = 0;
 		wn_track_drop(wn_rt.track, &st->lock, i);

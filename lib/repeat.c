@@ -130,7 +130,8 @@ static void look_again(const struct wn_repeat *r, uint64_t size)
 {
 	struct wn_cover *c = &r->st->cover;
 	uint64_t page = wn_page_size();
-	uint64_t from = wn_round_down(r->from, page), to = wn_min(wn_round_up(r->to, page), size);
+	uint64_t from = wn_round_down(r->from, page);
+	uint64_t to = wn_min(wn_round_up(r->to, page), size);
 	uint64_t first = wn_round_down(from, WN_COVER_REACH);
 	uint64_t last = wn_min(wn_round_up(to, WN_COVER_REACH), size);
 	uint32_t age = wn_cover_age(c, r->id, from, to);

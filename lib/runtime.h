@@ -124,7 +124,7 @@ void wn_set_gate(void);
 /* May the kernel be asked for pages, as far as the settings go? */
 bool wn_may_ask(void);
 
-/* The helper ends, the state is left alone, and every wrapper is a tail call from now on. */
+/* The helper ends, the state is left alone, and wrappers are tail calls from now on. */
 void wn_sleep_for_good(void);
 
 struct wn_kernel wn_kernel_of(struct wn_state *st);
@@ -136,8 +136,9 @@ char *wn_waker_stack(void);
 void wn_tick(struct wn_state *st);
 
 /*
- * A file lost its last user: the helper lets go of it.  This is waited for, two milliseconds
- * at most, so that the program's next step (umount, a lease) finds it closed.
+ * A file lost its last user: the helper lets go of it.  This is waited for, two
+ * milliseconds at most and only if it has a file open, so that the program's next step
+ * (umount, a lease) finds it closed.
  */
 void wn_released(struct wn_state *st);
 

@@ -102,7 +102,9 @@ static void settle(struct wn_walk *w)
 	w->passed = w->high - w->low;
 	w->pos = wn_round_down(w->down ? w->low : w->high - 1, wn_page_size());
 	w->begin = w->down ? w->high : w->low;
-	w->steps = (uint16_t)(is_dense(w) && w->crowd < CROWD_MAX / 2 ? (w->down ? -w->trend : w->trend) : 0);
+	w->steps = 0;
+	if (is_dense(w) && w->crowd < CROWD_MAX / 2)
+		w->steps = (uint16_t)(w->down ? -w->trend : w->trend);
 	w->stirred = true;
 }
 
@@ -110,7 +112,8 @@ static void settle(struct wn_walk *w)
  * The thread has gone elsewhere: as long as the way that it left will most likely be the
  * next one, and nothing behind that need be asked for.
  */
-static uint64_t habit_of(const struct wn_walks *t, const struct wn_access *a, uint32_t serial)
+static uint64_t habit_of(const struct wn_walks *t, const struct wn_access *a,
+			 uint32_t serial)
 {
 	const struct wn_walk *left = NULL;
 
@@ -131,7 +134,8 @@ static void absorb(struct wn_walks *t, struct wn_walk *w, const struct wn_access
 	for (uint32_t i = 0; i < t->used; i++) {
 		struct wn_walk *o = &t->slot[i];
 
-		if (o == w || !is_of(o, a, w->serial) || o->low >= w->high || o->high <= w->low)
+		if (o == w || !is_of(o, a, w->serial) || o->low >= w->high ||
+		    o->high <= w->low)
 			continue;
 		w->low = wn_min(w->low, o->low);
 		w->high = wn_max(w->high, o->high);
@@ -149,6 +153,8 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 
 	if (!w) {
 		uint64_t habit = habit_of(t, a, serial);
+		uint64_t edge = a->flags & WN_ACCESS_DOWN ? a->offset + a->length :
+							    a->offset;
 
 		w = &t->slot[wn_walk_room(t, retired, ctx)];
 		*w = (struct wn_walk){
@@ -158,9 +164,9 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 			.read = true,
 			.thread = a->thread,
 			.habit = habit,
-			.low = a->flags & WN_ACCESS_DOWN ? a->offset + a->length : a->offset,
+			.low = edge,
+			.high = edge,
 		};
-		w->high = w->low;
 	}
 	turn_to(w, w->trend + direction(w, a));
 	w->low = wn_min(w->low, a->offset);

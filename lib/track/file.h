@@ -13,7 +13,7 @@
 
 enum { WN_FILES = 256, WN_NO_FILE = 0xffff };
 
-/* What the kernel reads at a fault or a call of advice, as long as the device is not known. */
+/* What the kernel reads at a fault or for one call of advice, until more is known. */
 #define WN_SOME_WINDOW (128u * 1024)
 /* Where it reads so much at a time by itself, upward it is best left alone. */
 #define WN_WIDE_WINDOW (4u * 1024 * 1024)
