@@ -297,6 +297,7 @@ int bench_cached_sample(struct bench_cached *k);
 double bench_cached_end(struct bench_cached *k);
 
 /* bench_child.c */
+double bench_now(void);			/* in seconds, from some time on */
 int bench_child_run(const struct bench *b, const struct bench_case *c,
 		    enum bench_variant variant, char *const *argv,
 		    struct bench_harvest *h);
