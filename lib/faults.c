@@ -81,14 +81,16 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	    !wn_engine_prepare(&l->k, a->file, a->thread))
 		return false;
 	/* Half of its window on each side of a fault, to the end of a neighbourhood. */
-	g.major = wn_max(wn_load(&file->kernel_window), WN_SOME_WINDOW) / 2 + WN_NEIGHBOURHOOD;
+	g.major = wn_max(wn_load(&file->kernel_window), WN_SOME_WINDOW) / 2 +
+		  WN_NEIGHBOURHOOD;
 	/* Or two huge pages, of which one is mapped. */
 	if (a->flags & WN_ACCESS_HUGE)
 		g.major = g.minor = 2 * wn_huge_page();
 	/* There it reads one page: only pages in a row prove anything. */
 	if (exact)
 		g = (struct wn_gaps){ .major = wn_page_size(), .minor = WN_NEIGHBOURHOOD };
-	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, wn_serve_retired, l);
+	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, wn_serve_retired,
+			  l);
 	/* A walk that is led shows in few faults, far from each other: it comes first. */
 	led = joined && l->st->walks.slot[i].steps >= WN_WALK_STEPS;
 	if (!led && !exact && wn_serve_stride(l, a, g.major, serial)) {
@@ -103,7 +105,8 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, false);
 	else if (was_missing(l, w, a->offset, ns))
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, true);
-	wn_watch_closer(&l->st->watch, a->thread, wants_progress(w, wn_load(&file->kernel_window)));
+	wn_watch_closer(&l->st->watch, a->thread,
+			wants_progress(w, wn_load(&file->kernel_window)));
 	return joined && w->steps >= WN_WALK_STEPS && !w->cached;
 }
 

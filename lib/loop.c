@@ -293,7 +293,7 @@ uint64_t wn_loop_round(struct wn_loop *l)
 	l->now = wn_sys->now_ns();
 	wn_cover_tick(&st->cover, l->now);
 	wn_reads_expire(st, l->now, STREAM_NS);
-	/* It takes the kernel a while to tell, so not where faults are watched and tell nothing. */
+	/* Telling takes the kernel a while: not where faults are watched in vain. */
 	if (!st->policy.checked_ns || live_streams(&st->streams) || wn_loop_news(st))
 		wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
 	let_go(l);

@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "marks.h"
 
+#include <stddef.h>
+
 #include "base/arena.h"
 #include "base/mem.h"
 
-/* One that comes from elsewhere in the file by no more than so many pieces is near. */
-#define BAND 16
-#define PIECE_MAX (1024u * 1024)
-/* So little may be skipped in a sequence. */
-#define GAP (64u * 1024)
+void wn_marks_clear(struct wn_marks *t)
+{
+	for (int i = 0; i < WN_MARKS; i++) {
+		wn_store(&t->mark[i].from, 0);
+		wn_store(&t->mark[i].to, 0);
+		wn_store(&t->mark[i].run, 0);
+		wn_store(&t->mark[i].granted, 0);
+		wn_store(&t->mark[i].warm, 0);
+		wn_store(&t->place[i].from, 0);
+		wn_store(&t->place[i].step, 0);
+		wn_store(&t->place[i].mark, 0);
+	}
+}
 
-static bool is_sequel(const struct wn_mark *m, uint64_t from, uint64_t to, struct wn_access *a)
+static bool is_sequel(const struct wn_mark *m, uint64_t from, uint64_t to, uint64_t skipped,
+		      struct wn_access *a)
 {
 	uint64_t first = wn_load(&m->from), last = wn_load(&m->to);
-	uint64_t unseen = wn_load(&m->granted) + GAP;
+	uint64_t unseen = wn_load(&m->granted) + skipped;
 
 	if (!last)
 		return false;
@@ -34,9 +45,9 @@ static bool is_sequel(const struct wn_mark *m, uint64_t from, uint64_t to, struc
 static bool is_near(const struct wn_mark *m, uint64_t from, uint64_t to, struct wn_access *a)
 {
 	uint64_t last = wn_load(&m->to), granted = wn_load(&m->granted);
-	uint64_t piece = wn_min(wn_max(to - from, wn_page_size()) + granted, PIECE_MAX);
+	uint64_t piece = wn_min(wn_max(to - from, wn_page_size()) + granted, WN_READ_PIECE);
 
-	if (!last || (from > last ? from - last : last - from) > BAND * piece)
+	if (!last || (from > last ? from - last : last - from) > WN_READ_BAND * piece)
 		return false;
 	/* Others have read what lies between, if this thread found its part of it warm. */
 	if (from > last && granted) {
@@ -47,15 +58,13 @@ static bool is_near(const struct wn_mark *m, uint64_t from, uint64_t to, struct 
 }
 
 /* Is it as far from the thread's last read as that was from the one before? */
-static bool is_apart(struct wn_place *p, uint64_t from, struct wn_access *a)
+static bool is_apart(struct wn_place *p, uint64_t from)
 {
 	int64_t step = (int64_t)(from - wn_load(&p->from));
 	bool same = step && step == wn_load(&p->step);
 
 	wn_store(&p->step, step);
 	wn_store(&p->from, from);
-	if (same)
-		a->flags = WN_ACCESS_APART;
 	return same;
 }
 
@@ -70,27 +79,34 @@ static struct wn_mark *given_up(struct wn_marks *t)
 	return &t->mark[turn % WN_MARKS];
 }
 
+static struct wn_mark *find(struct wn_marks *t, struct wn_mark *last, uint64_t from, uint64_t to,
+			    struct wn_access *a)
+{
+	if (is_sequel(last, from, to, WN_READ_GAP, a))
+		return last;
+	/* To come close to one of so many may be chance. */
+	for (int i = 0; i < WN_MARKS; i++)
+		if (is_sequel(&t->mark[i], from, to, 0, a))
+			return &t->mark[i];
+	a->flags = 0;
+	return is_near(last, from, to, a) ? last : NULL;
+}
+
 struct wn_mark *wn_marks_find(struct wn_marks *t, uint32_t thread, uint64_t from, uint64_t to,
 			      struct wn_access *a, bool *told)
 {
-	struct wn_mark *own = &t->mark[thread % WN_MARKS];
+	struct wn_place *p = &t->place[thread % WN_MARKS];
 	bool apart;
+	struct wn_mark *m;
 
 	*a = (struct wn_access){ .offset = from, .length = to - from };
-	apart = is_apart(&t->place[thread % WN_MARKS], from, a);
-	*told = true;
-	if (is_sequel(own, from, to, a))
-		return own;
-	for (int i = 0; i < WN_MARKS; i++)
-		if (is_sequel(&t->mark[i], from, to, a))
-			return &t->mark[i];
-	a->flags = 0;
-	if (is_near(own, from, to, a))
-		return own;
-	for (int i = 0; i < WN_MARKS; i++)
-		if (is_near(&t->mark[i], from, to, a))
-			return &t->mark[i];
-	a->flags = apart ? WN_ACCESS_APART : 0;
-	*told = apart;
-	return given_up(t);
+	apart = is_apart(p, from);
+	m = find(t, &t->mark[wn_load(&p->mark) % WN_MARKS], from, to, a);
+	*told = m || apart;
+	if (!m) {
+		a->flags = apart ? WN_ACCESS_APART : 0;
+		m = given_up(t);
+	}
+	wn_store(&p->mark, (uint64_t)(m - t->mark));
+	return m;
 }

@@ -2,8 +2,7 @@
 /*
  * marks.h - where the readers of a file have been lately, and how a read continues that.
  * Calls base and flow.h; runs on the program's threads, several at a time: every word is a
- * hint.  A thread has a mark of its own, and takes others where it reads several places by
- * turns.
+ * hint.  One that reads several places by turns has a mark at each.
  */
 #ifndef WN_MARKS_H
 #define WN_MARKS_H
@@ -13,7 +12,16 @@
 
 #include "flow.h"
 
-enum { WN_MARKS = 8 };
+enum {
+	WN_MARKS = 8,
+	/*
+	 * Reads of threads that take turns, or out of order, are apart by so many pieces,
+	 * of which a large one counts as a MiB; and a little is skipped now and then.
+	 */
+	WN_READ_BAND = 16,
+	WN_READ_PIECE = 1024 * 1024,
+	WN_READ_GAP = 64 * 1024,
+};
 
 struct wn_marks {
 	struct wn_mark {
@@ -23,10 +31,11 @@ struct wn_marks {
 		uint64_t granted; /* bytes that may have been read unseen since */
 		uint64_t warm;	  /* looks in a row that found nothing to be read */
 	} mark[WN_MARKS];
-	/* By thread: where its last read began, and how far from the one before. */
+	/* By thread: where its last read began, how far from the one before, and its mark. */
 	struct wn_place {
 		uint64_t from;
 		int64_t step;
+		uint64_t mark;
 	} place[WN_MARKS];
 	uint32_t turn;
 };
@@ -38,5 +47,7 @@ struct wn_marks {
  */
 struct wn_mark *wn_marks_find(struct wn_marks *t, uint32_t thread, uint64_t from, uint64_t to,
 			      struct wn_access *a, bool *told);
+
+void wn_marks_clear(struct wn_marks *t);
 
 #endif

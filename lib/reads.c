@@ -9,6 +9,7 @@
 #include "helper.h"
 #include "request.h"
 #include "runtime.h"
+#include "walk.h"
 
 #define KIB 1024u
 #define MIB (1024u * KIB)
@@ -18,8 +19,6 @@
 #define WARM MIB
 /* What is no regular file, and what is nothing to be read ahead. */
 #define IGNORED (63u * MIB)
-/* Where the kernel reads so much at a time by itself, upward it is best left alone. */
-#define WIDE_WINDOW (4u * MIB)
 
 /*
  * What is known of descriptors.  Not in the state, which only files that are read cold bring
@@ -53,9 +52,23 @@ static bool has(const struct fds *f, int fd)
 
 static void put(struct fds *f, int fd, bool in)
 {
+	uint64_t bit = (uint64_t)1 << ((unsigned)fd % 64);
+
+	/* Threads that say the same at once must not undo it. */
 	if (fd < 0 || fd >= WN_READ_FDS || has(f, fd) == in)
 		return;
-	__atomic_fetch_xor(&f->word[fd / 64], (uint64_t)1 << fd % 64, __ATOMIC_RELAXED);
+	if (in)
+		__atomic_fetch_or(&f->word[fd / 64], bit, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and(&f->word[fd / 64], ~bit, __ATOMIC_RELAXED);
+}
+
+/* May it be read ahead of, as far as is known of the descriptor? */
+static bool wants(int fd)
+{
+	return !has(&spared_fds, fd) &&
+	       (!has(&random_fds, fd) ||
+		wn_load(&wn_rt.options.value[WN_OPT_RANDOM]) == WN_RANDOM_PROVE);
 }
 
 void wn_reads_advised(int fd, int advice)
@@ -66,7 +79,7 @@ void wn_reads_advised(int fd, int advice)
 		put(&random_fds, fd, false);
 }
 
-/* Did the thread have to read from a device since its last look?  Not known at the first. */
+/* Did the thread have to read from a device since its last look?  Unknown at the first. */
 enum { COLD_NO, COLD_YES, COLD_UNKNOWN };
 
 static int had_to_read(struct wn_reader *me)
@@ -87,6 +100,14 @@ static bool is_leased(const struct look *l)
 	return wn_load(&l->read->leased) && wn_load(&l->read->serial) == l->id.serial;
 }
 
+/* Another file had this slot before: what is noted there is not about this one. */
+static void begin_anew(struct wn_read_file *f, uint32_t serial)
+{
+	wn_marks_clear(&f->marks);
+	wn_store(&f->gaps, 0);
+	wn_store(&f->serial, serial);
+}
+
 /* A reference that lasts until the file is quiet, or a descriptor of it is closed. */
 static bool lease(struct look *l)
 {
@@ -103,12 +124,9 @@ static bool lease(struct look *l)
 	l->file = &wn_rt.track->files.slot[slot];
 	l->id.serial = wn_load(&l->file->serial);
 	l->read = &l->st->reads.file[slot];
-	if (wn_load(&l->read->serial) != l->id.serial) {
-		l->read->marks = (struct wn_marks){ 0 };
-		wn_store(&l->read->gaps, 0);
-		wn_store(&l->read->leased, 0);
-		wn_store(&l->read->serial, l->id.serial);
-	}
+	/* No lease is lost by that: a slot that is leased does not get another file. */
+	if (wn_load(&l->read->serial) != l->id.serial)
+		begin_anew(l->read, l->id.serial);
 	/* Another thread was first: one reference will do. */
 	if (!wn_swap32(&l->read->leased, 0, 1))
 		wn_track_drop(wn_rt.track, &l->st->lock, slot);
@@ -143,14 +161,14 @@ static void tell(struct look *l, struct wn_access *a)
 	wn_ring_push(&st->ring, a);
 	wn_count(&st->stats, reads_told, 1);
 	progress = wn_add(&st->progress, a->length) + a->length;
-	/* What others have read meanwhile belongs to the picture, but is no reason to wake. */
+	/* What others have read belongs to the picture, but is no reason to wake. */
 	if (l->led ? progress >= wn_load(&st->wake_at) : l->cold)
 		wn_helper_kick(st);
 }
 
 /*
- * How much may be read before the next look: nothing while it is cold and not led, an eighth
- * of the run once it is led, and more and more where nothing has to be read.
+ * How much may be read before the next look: nothing while it is cold and not led, an
+ * eighth of the run once it is led, and more and more where nothing has to be read.
  */
 static uint64_t grant_for(const struct look *l, const struct wn_mark *m, uint64_t run)
 {
@@ -173,7 +191,7 @@ static uint64_t follow(struct look *l)
 	if (told && a.flags != WN_ACCESS_APART && !wn_load(&l->read->gaps))
 		run = wn_load(&m->run) + a.length;
 	grant = grant_for(l, m, run);
-	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WIDE_WINDOW &&
+	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WN_WIDE_WINDOW &&
 	    !l->random)
 		grant = WARM;
 	else if (told)
@@ -196,9 +214,8 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 	if (wn_sys->fstat(fd, &l.stat) < 0)
 		return 0;
 	size = (uint64_t)l.stat.st_size;
-	if (!S_ISREG(l.stat.st_mode) || size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]) ||
-	    has(&spared_fds, fd) ||
-	    (has(&random_fds, fd) && wn_load(&wn_rt.options.value[WN_OPT_RANDOM]) == WN_RANDOM_OBEY))
+	if (!S_ISREG(l.stat.st_mode) || !wants(fd) ||
+	    size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]))
 		return IGNORED;
 	l.random = has(&random_fds, fd);
 	cold = had_to_read(me);
@@ -219,8 +236,9 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		leased = is_leased(&l);
 	}
 	l.led = asked && leased;
-	l.cold = !asked && (cold == COLD_YES || (cold == COLD_UNKNOWN && l.to - l.from >= FIRST &&
-					     wn_exact_is_cold(fd, l.from, l.to)));
+	l.cold = !asked &&
+		 (cold == COLD_YES || (cold == COLD_UNKNOWN && l.to - l.from >= FIRST &&
+				       wn_exact_is_cold(fd, l.from, l.to)));
 	/* It is warm, or the program itself has asked for it. */
 	if (!leased && !l.cold)
 		return cold == COLD_UNKNOWN ? FIRST : WARM;
@@ -283,19 +301,20 @@ void wn_reads_closing(struct wn_reader *me, int fd)
 {
 	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
 	struct wn_state *st = wn_awake();
-	uint16_t *by, slot;
+	uint16_t slot;
 
+	if (fd < 0)
+		return;
 	if (g->fd1 == (unsigned)fd + 1)
 		*g = (struct wn_grant){ 0 };
+	slot = st ? wn_load(&st->reads.by_fd[fd % WN_READ_FDS]) : 0;
+	if ((!slot && !has(&random_fds, fd) && !has(&spared_fds, fd)) || (st && !is_ours(st)))
+		return;
 	put(&random_fds, fd, false);
 	put(&spared_fds, fd, false);
-	if (!st || fd < 0)
+	if (!slot)
 		return;
-	by = &st->reads.by_fd[fd % WN_READ_FDS];
-	slot = wn_load(by);
-	if (!slot || !is_ours(st))
-		return;
-	wn_store(by, 0);
+	wn_store(&st->reads.by_fd[fd % WN_READ_FDS], 0);
 	let_go(st, (uint16_t)(slot - 1));
 }
 
@@ -322,11 +341,14 @@ void wn_reads_expire(struct wn_state *st, uint64_t now_ns, uint64_t quiet_ns)
 		return;
 	r->expired_ns = now_ns;
 	for (uint16_t i = 0; i < WN_FILES; i++) {
-		if (!wn_load(&r->file[i].leased))
+		if (!wn_load(&r->file[i].leased)) {
+			r->seen_ns[i] = 0;
 			continue;
+		}
 		if (!r->seen_ns[i])
 			r->seen_ns[i] = now_ns;
-		if (now_ns - r->seen_ns[i] < quiet_ns || !wn_swap32(&r->file[i].leased, 1, 0))
+		if (now_ns - r->seen_ns[i] < quiet_ns ||
+		    !wn_swap32(&r->file[i].leased, 1, 0))
 			continue;
 		r->seen_ns[i] = 0;
 		wn_track_drop(wn_rt.track, &st->lock, i);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * reads.h - what threads of the program read through descriptors.
- * For front/: runs on the program's threads, around read() and its kin.  Takes a lock for a
- * moment when a file is met, nothing is waited for but in wn_reads_closing(), and errno is
- * untouched.
+ * For front/: runs on the program's threads, around read() and its kin; calls request and
+ * exact.  Takes the track lock for a moment when a cold file is met, waits for nothing but
+ * in wn_reads_closing(), and leaves errno alone.
  *
- * Most reads are not looked at: a thread is granted so many bytes of a descriptor until the
- * next look.  A look asks the kernel which file this is and whether the thread had to read
- * from a device since its last look; files that are warm, small or no files at all get large
- * grants.  What is read cold, and in some order, is told to the helper.
+ * Most reads are not looked at: a thread is granted so many bytes of a descriptor until
+ * the next look.  A look asks the kernel which file this is and whether the thread had to
+ * read from a device since its last look; files that are warm, small or no files at all
+ * get large grants.  What is read cold, and in some order, is told to the helper.
  */
 #ifndef WN_READS_H
 #define WN_READS_H
@@ -30,10 +30,13 @@ struct wn_reader {
 		uint16_t fd1;  /* the descriptor, plus one */
 		uint16_t left; /* KiB that may be read before the next look */
 	} grant[WN_GRANTS];
-	uint64_t blocks; /* what the thread had read from devices at its last look, plus one */
+	uint64_t blocks; /* read from devices at the last look, plus one */
 };
 
-/* What has been read lately of a file; written by all its readers, each at its own mark. */
+/*
+ * What has been read lately of each file.  All its readers write here with relaxed stores,
+ * each at its own mark; two threads that share one spoil it, which costs speed only.
+ */
 struct wn_reads {
 	struct wn_read_file {
 		_Alignas(64) uint32_t serial; /* of the file slot */
@@ -41,7 +44,7 @@ struct wn_reads {
 		uint32_t gaps;	 /* the helper's: reads leave gaps, and may be steps of a stride */
 		struct wn_marks marks;
 	} file[WN_FILES];
-	uint16_t by_fd[WN_READ_FDS]; /* by descriptor: the slot whose lease it began, plus one */
+	uint16_t by_fd[WN_READ_FDS]; /* the slot that it was leased for, plus one */
 	uint64_t seen_ns[WN_FILES];  /* the helper's: when a read was told to it last */
 	uint64_t expired_ns;	     /* the helper's: when it last looked for quiet files */
 };

@@ -55,7 +55,7 @@ struct wn_walk {
 	bool stirred;	   /* it came on since it was served */
 	bool cached;	   /* when it was served last, nothing ahead of it was missing */
 	bool doubted;	   /* it is to prove itself: it should not be one */
-	bool huge;	   /* its faults are a huge page apart, and its folios should stay huge */
+	bool huge;	   /* its folios are huge, and should stay so */
 	/* Of reads through a descriptor only. */
 	bool read;
 	int32_t trend;	   /* above 0: it goes up */
@@ -64,7 +64,7 @@ struct wn_walk {
 	uint64_t taken;	   /* bytes that were read there */
 	uint64_t habit;	   /* how long a walk in this file was before; 0: not known */
 	uint32_t reads;	   /* how many they were */
-	uint32_t crowd;	   /* how often, lately, large pieces came from yet another thread */
+	uint32_t crowd;	   /* how often, lately, large pieces came from another thread */
 };
 
 struct wn_walks {

@@ -53,7 +53,7 @@ WN_EXPORT int dup2(int from, int to)
 		wn_front_closing(to);
 	if (wn_front.dup2)
 		return wn_front.dup2(from, to);
-	/* Some processors have no dup2() any more, and dup3() refuses the same number twice. */
+	/* Some processors have no dup2() any more, and dup3() refuses equal numbers. */
 	if (from != to)
 		return (int)wn_front_result(wn_raw(SYS_dup3, from, to, 0));
 	return wn_raw(SYS_fcntl, from, F_GETFL) < 0 ? (int)wn_front_result(-EBADF) : to;

@@ -29,7 +29,8 @@ static __attribute__((noinline)) void look(int fd, int64_t at, size_t n, bool ah
 /* One load, so that most reads stay jumps. */
 static inline bool drops_behind(void)
 {
-	return wn_unlikely(wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) == WN_DROP_STREAM);
+	return wn_unlikely(wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) ==
+			   WN_DROP_STREAM);
 }
 
 static __attribute__((noinline)) ssize_t then_drop(int fd, off_t offset, ssize_t got)
@@ -47,12 +48,6 @@ void wn_front_has_read(int fd, int64_t at, ssize_t got)
 		look(fd, at, (size_t)got, false);
 	if (drops_behind())
 		then_drop(fd, at == WN_BEHIND_POSITION ? -1 : at, got);
-}
-
-void wn_front_will_read(int fd, int64_t at, size_t n)
-{
-	if (!wn_reads_granted(&reader, fd, n))
-		look(fd, at, n, true);
 }
 
 void wn_front_closing(int fd)
@@ -132,9 +127,9 @@ WN_EXPORT ssize_t readv(int fd, const struct iovec *iov, int count)
 WN_EXPORT ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
 {
 	/* The kernel takes the offset as two halves; on 64 bits the first holds all. */
-	ssize_t got = wn_front.preadv ?
-			      wn_front.preadv(fd, iov, count, offset) :
-			      wn_front_result(wn_raw(SYS_preadv, fd, iov, count, offset, 0));
+	ssize_t got = wn_front.preadv ? wn_front.preadv(fd, iov, count, offset) :
+					wn_front_result(wn_raw(SYS_preadv, fd, iov, count,
+							       offset, 0));
 
 	wn_front_has_read(fd, offset, got);
 	return got;
