@@ -73,8 +73,8 @@ void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct sta
 	}
 	while (at < mine && advise(st, fd, at, wn_min(mine, at + chunk)))
 		at += chunk;
-	wn_count(&st->stats, asked_bytes, mine - from);
-	wn_count(&st->stats, inline_bytes, mine - from);
+	wn_count(&st->stats, asked_bytes, wn_min(at, mine) - from);
+	wn_count(&st->stats, inline_bytes, wn_min(at, mine) - from);
 	slot = mine < to ? wn_request_hold(st, file, fd) : WN_NO_FILE;
 	/* Another one, if another thread has just closed the file. */
 	if (slot != WN_NO_FILE && (slot != id.file || !wn_request(st, slot, mine, to)))

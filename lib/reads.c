@@ -242,10 +242,12 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 	/* It is warm, or the program itself has asked for it. */
 	if (!leased && !l.cold)
 		return cold == COLD_UNKNOWN ? FIRST : WARM;
-	if (wn_wake_up(&l.st) < 0 || wn_load(&l.st->tight) || !lease(&l) ||
-	    wn_load(&l.file->useless))
+	if (wn_wake_up(&l.st) < 0)
 		return WARM;
 	wn_count(&l.st->stats, reads_cold, l.cold || l.led);
+	if (wn_mode() != WN_MODE_ON || wn_load(&l.st->tight) || !wn_helper_expected(l.st) || !lease(&l) ||
+	    wn_load(&l.file->useless))
+		return WARM;
 	if (l.cold && ahead && !l.random && l.to - l.from >= FIRST)
 		wn_exact_ask(l.st, l.id, &l.stat, fd, l.from, l.to);
 	return follow(&l);
@@ -253,7 +255,7 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 
 static bool wanted(void)
 {
-	return !wn_load(&wn_rt.dormant) && wn_mode() == WN_MODE_ON &&
+	return !wn_load(&wn_rt.dormant) && wn_mode() != WN_MODE_OFF &&
 	       wn_load(&wn_rt.options.value[WN_OPT_READS]) != WN_READS_OFF;
 }
 

@@ -11,11 +11,20 @@
 #include "front/read.h"
 #include "reads.h"
 
+/* What some libraries call these. */
+WN_EXPORT int __close(int fd);
+WN_EXPORT int __dup2(int from, int to);
+
 WN_EXPORT int close(int fd)
 {
 	wn_front_closing(fd);
 	return wn_front.close ? wn_front.close(fd) :
 				(int)wn_front_result(wn_raw(SYS_close, fd));
+}
+
+int __close(int fd)
+{
+	return close(fd);
 }
 
 /* Of descriptors that share a place one stands for all: more need not be looked at. */
@@ -57,6 +66,11 @@ WN_EXPORT int dup2(int from, int to)
 	if (from != to)
 		return (int)wn_front_result(wn_raw(SYS_dup3, from, to, 0));
 	return wn_raw(SYS_fcntl, from, F_GETFL) < 0 ? (int)wn_front_result(-EBADF) : to;
+}
+
+int __dup2(int from, int to)
+{
+	return dup2(from, to);
 }
 
 WN_EXPORT int dup3(int from, int to, int flags)

@@ -13,6 +13,9 @@
 
 static __thread struct wn_reader reader __attribute__((tls_model("initial-exec")));
 
+/* What some libraries call these. */
+WN_EXPORT ssize_t __read(int fd, void *buf, size_t n);
+WN_EXPORT ssize_t __pread64(int fd, void *buf, size_t n, off64_t offset);
 WN_EXPORT ssize_t __read_chk(int fd, void *buf, size_t n, size_t room);
 WN_EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t offset, size_t room);
 WN_EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t offset, size_t room);
@@ -84,6 +87,11 @@ WN_EXPORT ssize_t read(int fd, void *buf, size_t n)
 	return read_any(fd, buf, n);
 }
 
+ssize_t __read(int fd, void *buf, size_t n)
+{
+	return read_any(fd, buf, n);
+}
+
 ssize_t __read_chk(int fd, void *buf, size_t n, size_t room)
 {
 	if (wn_unlikely(room < n))
@@ -97,6 +105,11 @@ WN_EXPORT ssize_t pread(int fd, void *buf, size_t n, off_t offset)
 }
 
 WN_EXPORT ssize_t pread64(int fd, void *buf, size_t n, off64_t offset)
+{
+	return pread_any(fd, buf, n, offset);
+}
+
+ssize_t __pread64(int fd, void *buf, size_t n, off64_t offset)
 {
 	return pread_any(fd, buf, n, offset);
 }
