@@ -84,6 +84,19 @@ bool wn_letgo_stat(struct wn_piece_file *f, int fd, uint64_t piece,
 	return stat_mapped(fd, from, out);
 }
 
+bool wn_letgo_any(struct wn_piece_file *f, int fd, uint64_t piece, bool *any)
+{
+	struct wn_cachestat found = { 0 };
+	bool known = true;
+
+	if (wn_load(&f->elsewhere) ||
+	    wn_sys->cachestat(fd, piece << WN_PIECE_BITS, wn_page_size(), &found) < 0 ||
+	    !found.cached)
+		known = wn_letgo_stat(f, fd, piece, &found);
+	*any = found.cached;
+	return known;
+}
+
 /* Has somebody read what was dropped?  Looks at the pieces in front of this one. */
 static bool read_again(struct wn_piece_file *f, struct wn_region *r, int fd, uint64_t piece)
 {

@@ -12,6 +12,7 @@
 #include "runtime.h"
 
 static __thread struct wn_reader reader __attribute__((tls_model("initial-exec")));
+static __thread struct wn_drop_run run __attribute__((tls_model("initial-exec")));
 
 /* What some libraries call these. */
 WN_EXPORT ssize_t __read(int fd, void *buf, size_t n);
@@ -36,10 +37,16 @@ static inline bool drops_behind(void)
 			   WN_DROP_STREAM);
 }
 
-static __attribute__((noinline)) ssize_t then_drop(int fd, off_t offset, ssize_t got)
+static __attribute__((noinline)) void count(int fd, off_t offset, size_t got)
 {
-	if (got > 0 && wn_front.copy_min && wn_drop_streams())
-		wn_drop_stream(fd, offset, (size_t)got);
+	if (wn_front.copy_min)
+		wn_drop_stream(&run, fd, offset, got);
+}
+
+static inline ssize_t then_drop(int fd, off_t offset, ssize_t got)
+{
+	if (got > 0 && !wn_drop_later(&run, fd, offset, (size_t)got))
+		count(fd, offset, (size_t)got);
 	return got;
 }
 
@@ -55,8 +62,11 @@ void wn_front_has_read(int fd, int64_t at, ssize_t got)
 
 void wn_front_closing(int fd)
 {
-	if (wn_front.copy_min)
-		wn_reads_closing(&reader, fd);
+	if (!wn_front.copy_min)
+		return;
+	if (drops_behind())
+		wn_drop_closing(&run, fd);
+	wn_reads_closing(&reader, fd);
 }
 
 static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf, size_t n)
