@@ -11,7 +11,7 @@
 #include "letgo.h"
 #include "runtime.h"
 
-/* Readahead runs so far in front of a reader, and what it brought is not "cached before". */
+/* The kernel's readahead runs so far in front of a reader; ours up to the window setting. */
 #define AHEAD 17u
 /* A reader has left a piece when so much of the next one has been read. */
 #define LEFT (WN_PIECE / 4)
@@ -88,6 +88,13 @@ static void look(struct wn_state *st, struct wn_piece_file *f, int fd, uint64_t 
 		wn_piece_set(&r->cold, piece);
 }
 
+/* What is brought in ahead of readers must not be taken for "cached before". */
+static uint64_t pieces_ahead(void)
+{
+	return AHEAD + wn_min(wn_load(&wn_rt.options.value[WN_OPT_WINDOW]) >> WN_PIECE_BITS,
+			      WN_REGION_PIECES / 2);
+}
+
 /* Readers have come to a piece: what their readahead will bring is looked at before. */
 static void enter(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r, int fd,
 		  uint64_t piece)
@@ -98,7 +105,7 @@ static void enter(struct wn_state *st, struct wn_piece_file *f, struct wn_region
 	wn_lead_enter(&st->drops.pieces, f, r, piece);
 	if (!wn_letgo_check(f, fd))
 		return;
-	for (uint64_t p = piece; p < wn_min(piece + AHEAD, end); p++)
+	for (uint64_t p = piece; p < wn_min(piece + pieces_ahead(), end); p++)
 		look(st, f, fd, p);
 }
 

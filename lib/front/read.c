@@ -69,9 +69,10 @@ void wn_front_closing(int fd)
 	wn_reads_closing(&reader, fd);
 }
 
-static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf, size_t n)
+/* Apart, so that the way of most reads saves no registers. */
+static __attribute__((noinline)) ssize_t read_slowly(int fd, void *buf, size_t n)
 {
-	if (wn_unlikely(!wn_front.read))
+	if (!wn_front.read)
 		return wn_front_result(wn_raw(SYS_read, fd, buf, n));
 	if (!wn_reads_granted(&reader, fd, n))
 		look(fd, WN_AT_POSITION, n, true);
@@ -80,16 +81,31 @@ static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf,
 	return wn_front.read(fd, buf, n);
 }
 
-static inline __attribute__((always_inline)) ssize_t pread_any(int fd, void *buf, size_t n,
-							       off_t offset)
+static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf, size_t n)
 {
-	if (wn_unlikely(!wn_front.pread))
+	if (wn_likely(wn_front.read && !drops_behind() && wn_reads_granted(&reader, fd, n)))
+		return wn_front.read(fd, buf, n);
+	return read_slowly(fd, buf, n);
+}
+
+static __attribute__((noinline)) ssize_t pread_slowly(int fd, void *buf, size_t n,
+						      off_t offset)
+{
+	if (!wn_front.pread)
 		return wn_front_result(wn_raw(SYS_pread64, fd, buf, n, offset));
 	if (!wn_reads_granted(&reader, fd, n))
 		look(fd, offset, n, true);
 	if (drops_behind())
 		return then_drop(fd, offset, wn_front.pread(fd, buf, n, offset));
 	return wn_front.pread(fd, buf, n, offset);
+}
+
+static inline __attribute__((always_inline)) ssize_t pread_any(int fd, void *buf, size_t n,
+							       off_t offset)
+{
+	if (wn_likely(wn_front.pread && !drops_behind() && wn_reads_granted(&reader, fd, n)))
+		return wn_front.pread(fd, buf, n, offset);
+	return pread_slowly(fd, buf, n, offset);
 }
 
 WN_EXPORT ssize_t read(int fd, void *buf, size_t n)
