@@ -9,24 +9,24 @@
 #include "watch/watch.h"
 
 #define MS 1000000u
-#define LOOK_NS (MS / 4)
+#define LOOK_NS (MS / 8)
 #define REST_MIN_NS (1u * MS)
 #define REST_MAX_NS (16u * MS)
 /*
  * What looking takes of the processor, beyond a little that is free, is a part of the time
  * that goes by; a larger one where it is of use.
  */
-#define FREE_NS (1u * MS)
+#define FREE_NS (2u * MS)
 /* What it takes to be woken for a look, about; that cannot be measured from here. */
 #define WAKE_NS (MS / 50)
 #define SHARE 200
 #define USEFUL_SHARE 10
+/* It is of use for so long after something was. */
+#define USEFUL_NS (20u * MS)
 /* New patches are looked for so long after the program has read what was not cached. */
 #define COLD_NS (100u * MS)
-/* What the kernel maps at a fault, around it. */
-#define NEIGHBOURHOOD (64u * 1024)
 /* A region so long is more than a few pages that happened to be neighbours. */
-#define PATCH_MIN (3 * NEIGHBOURHOOD)
+#define PATCH_MIN (3 * WN_PATCH_STEP)
 #define REGIONS 32
 /* At a time. */
 #define LOOKS 16
@@ -36,8 +36,12 @@
 
 int wn_scan_open(struct wn_scan *s, bool by_scan)
 {
+	struct wn_process_reads p;
+
 	*s = (struct wn_scan){ .rest_ns = REST_MIN_NS };
 	s->thread = (uint32_t)wn_sys->getpid();
+	wn_sys->process_reads(&p);
+	s->majors = p.major;
 	return wn_pages_open(&s->pages, by_scan);
 }
 
@@ -103,6 +107,32 @@ static int look_between(struct wn_scan *s, const struct wn_watch_use *u, uint64_
 	return 0;
 }
 
+/* Most readers begin at an end of a mapping: these are looked at each time. */
+static int look_at_ends(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
+{
+	uint64_t page = wn_page_size(), cursor = s->cursor, stopped;
+	struct wn_stretch r[1];
+	struct wn_map m;
+	int n = 0;
+
+	s->cursor = 0;
+	for (int maps = 0; maps < SAMPLES / 4 && n >= 0 && next_map(s, u, &m); maps++) {
+		for (int last = 0; last < 2 && n >= 0; last++) {
+			uint64_t at = last ? m.end - page : m.start;
+			const struct wn_patch *f = wn_patch_above(s, at);
+
+			if (f && f->low <= at)
+				continue;
+			n = wn_pages_look(&s->pages, at, at + page, r, 1, &stopped);
+			if (n > 0)
+				wn_patch_edge(s, at, last, now_ns);
+		}
+		s->cursor = m.end;
+	}
+	s->cursor = cursor;
+	return n < 0 ? n : 0;
+}
+
 /* One page tells whether a reader was here: if so, how much is there around it? */
 static int sample(struct wn_scan *s, uint64_t at, const struct wn_map *m, uint64_t now_ns)
 {
@@ -124,21 +154,12 @@ static int sample(struct wn_scan *s, uint64_t at, const struct wn_map *m, uint64
 	return n;
 }
 
-/* The ends of each mapping, where most readers begin, and pages in between by turns. */
+/* Pages of the mappings by turns. */
 static int take_samples(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
 {
-	uint64_t cursor = s->cursor;
 	struct wn_map m;
 	int r = 0;
 
-	s->cursor = 0;
-	for (int n = 0; n < SAMPLES / 4 && r >= 0 && next_map(s, u, &m); n++) {
-		r = sample(s, m.start, &m, now_ns);
-		if (r >= 0)
-			r = sample(s, m.end - wn_page_size(), &m, now_ns);
-		s->cursor = m.end;
-	}
-	s->cursor = cursor;
 	for (int n = 0; n < SAMPLES && r >= 0; n++) {
 		if (!next_map(s, u, &m)) {
 			s->cursor = 0;
@@ -159,25 +180,33 @@ static uint64_t cold_reads(const struct wn_process_reads *all)
 	return wn_above(all->major + all->blocks, own.faults + own.blocks);
 }
 
-static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
+/* As long as it is free, not long: a reader that begins is to be noticed soon. */
+static uint64_t rest_of(const struct wn_scan *s, bool grown)
 {
-	bool grown = wn_patches_grow(s, u->track, now_ns);
-	int r = 0;
+	if (s->debt_ns < FREE_NS)
+		return LOOK_NS;
+	return grown ? REST_MIN_NS : wn_min(2 * wn_max(s->rest_ns, REST_MIN_NS), REST_MAX_NS);
+}
+
+static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t majors,
+		uint64_t now_ns)
+{
+	bool cold = now_ns - s->cold_ns < COLD_NS, grown;
+	int r = cold ? look_at_ends(s, u, now_ns) : 0;
 
 	wn_count(u->stats, watch_looks, 1);
-	if (now_ns - s->cold_ns < COLD_NS)
+	grown = wn_patches_grow(s, u->track, majors, now_ns);
+	if (cold && r >= 0)
 		r = s->pages.by_scan ? look_between(s, u, now_ns) : take_samples(s, u, now_ns);
-	/* As long as it is free, often: a reader that begins is to be noticed soon. */
-	grown |= s->cold_ns == now_ns && s->debt_ns < FREE_NS;
-	s->rest_ns = grown ? REST_MIN_NS : wn_min(2 * s->rest_ns, REST_MAX_NS);
+	s->rest_ns = rest_of(s, grown);
 	return r;
 }
 
 int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns, bool *busy)
 {
 	struct wn_process_reads p;
-	uint64_t share = s->useful ? USEFUL_SHARE : SHARE;
-	uint64_t cold, began;
+	uint64_t share = now_ns - s->useful_ns < USEFUL_NS ? USEFUL_SHARE : SHARE;
+	uint64_t cold, began, majors;
 	int r;
 
 	if (now_ns < s->due_ns)
@@ -187,9 +216,12 @@ int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_n
 	s->looked_ns = now_ns;
 	wn_sys->process_reads(&p);
 	if (p.minor + p.major == s->faults) {
-		s->rest_ns = wn_min(2 * s->rest_ns, REST_MAX_NS);
+		s->debt_ns += WAKE_NS;
+		s->rest_ns = rest_of(s, false);
 		return 0;
 	}
+	majors = p.major - s->majors;
+	s->majors = p.major;
 	s->faults = p.minor + p.major;
 	cold = cold_reads(&p);
 	if (cold > s->cold) {
@@ -198,10 +230,9 @@ int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_n
 	}
 	s->cold = cold;
 	began = wn_sys->cpu_ns();
-	r = look(s, u, now_ns);
+	r = look(s, u, majors, now_ns);
 	s->debt_ns += wn_sys->cpu_ns() - began + WAKE_NS;
 	s->due_ns = now_ns + wn_max(wn_above(s->debt_ns, FREE_NS) * share, LOOK_NS);
-	s->useful = false;
 	return r;
 }
 
@@ -210,14 +241,18 @@ bool wn_scan_next(struct wn_scan *s, struct wn_fault *out)
 	for (uint32_t i = 0; i < s->used; i++) {
 		struct wn_patch *f = &s->patch[(s->next + i) % s->used];
 
-		*out = (struct wn_fault){ .thread = s->thread, .ns = s->looked_ns };
+		*out = (struct wn_fault){
+			.thread = s->thread,
+			.tap = WN_NO_TAP,
+			.ns = s->looked_ns,
+		};
 		/* Only an end that has grown has anything to tell. */
-		if (f->falls && f->down >= f->low + NEIGHBOURHOOD) {
-			f->down -= NEIGHBOURHOOD;
+		if (f->falls && f->down >= f->low + f->step) {
+			f->down -= f->step;
 			out->addr = f->down;
-		} else if (f->rises && f->up + NEIGHBOURHOOD <= f->high) {
+		} else if (f->rises && f->up + f->step <= f->high) {
 			out->addr = f->up;
-			f->up += NEIGHBOURHOOD;
+			f->up += f->step;
 		} else {
 			continue;
 		}
@@ -227,7 +262,8 @@ bool wn_scan_next(struct wn_scan *s, struct wn_fault *out)
 	return false;
 }
 
-void wn_scan_judge(struct wn_scan *s, bool useful)
+void wn_scan_judge(struct wn_scan *s, bool useful, uint64_t now_ns)
 {
-	s->useful |= useful;
+	if (useful)
+		s->useful_ns = now_ns;
 }

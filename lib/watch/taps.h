@@ -54,7 +54,14 @@ void wn_taps_closer(struct wn_taps *p, uint32_t thread, uint32_t period);
 uint64_t wn_taps_due(const struct wn_taps *p);
 void wn_taps_close(struct wn_taps *p);
 
-/* perf.c: the events of t->thread; 0 or a negative errno. */
+/*
+ * perf.c: an event of the calling thread that counts nothing: its descriptor, or a negative
+ * errno.  The first event of a machine that watches a thread takes the kernel 10 to 30 ms
+ * (it waits for all CPUs to have seen that there is one), all others microseconds; and a
+ * second after the last one is closed, the next is the first again.
+ */
+int wn_tap_first(void);
+/* The events of t->thread; 0 or a negative errno. */
 int wn_tap_open(struct wn_tap *t);
 int wn_tap_open_minor(struct wn_tap *t);
 void wn_tap_run(struct wn_tap *t, bool on);

@@ -13,27 +13,56 @@
 
 static int arm(struct wn_watch *w, const struct wn_watch_use *u)
 {
-	if (w->sense == WN_WATCH_PERF)
-		return wn_waker_start(&w->waker, u->sleeping, u->stack_top, u->stats);
-	return wn_scan_open(&w->scan, w->sense == WN_WATCH_SCAN);
+	int r;
+
+	if (w->sense != WN_WATCH_PERF)
+		return wn_scan_open(&w->scan, w->sense == WN_WATCH_SCAN);
+	r = wn_waker_start(&w->waker, u->sleeping, u->stack_top, u->stats, wn_tap_first);
+	if (r < 0)
+		return r;
+	/* Readers do not wait until perf is there: the page table shows where they begin. */
+	if (wn_scan_open(&w->scan, true) < 0 && wn_scan_open(&w->scan, false) < 0)
+		wn_count(u->stats, facility_failures, 1);
+	return 0;
+}
+
+/* Is it the page table that is looked at, if only until perf has been set up? */
+static bool scans(const struct wn_watch *w)
+{
+	return w->scan.pages.fd1;
+}
+
+static int tend_perf(struct wn_watch *w, const struct wn_watch_use *u, uint64_t now_ns)
+{
+	bool news = false;
+	int r = wn_waker_begun(&w->waker);
+
+	if (r < 0)
+		return r;
+	if (r > 0) {
+		r = wn_taps_tend(&w->taps, &w->waker, now_ns, &news);
+		if (news)
+			w->rest_ns = REST_MIN_NS;
+		if (r < 0 || !scans(w))
+			return r;
+		/* What was read meanwhile is told once more. */
+		w->last_look = true;
+	}
+	if (scans(w) && wn_scan_tend(&w->scan, u, now_ns, &w->busy) < 0)
+		wn_scan_close(&w->scan);
+	return 0;
 }
 
 static int tend(struct wn_watch *w, const struct wn_watch_use *u, uint64_t now_ns)
 {
-	bool news = false;
 	int r = w->armed ? 0 : arm(w, u);
 
 	if (r < 0)
 		return r;
 	w->armed = true;
 	wn_store(&w->waker.rang, 0);
-	if (w->sense == WN_WATCH_PERF)
-		r = wn_taps_tend(&w->taps, &w->waker, now_ns, &news);
-	else
-		r = wn_scan_tend(&w->scan, u, now_ns, &w->busy);
-	if (news)
-		w->rest_ns = REST_MIN_NS;
-	return r;
+	return w->sense == WN_WATCH_PERF ? tend_perf(w, u, now_ns) :
+					   wn_scan_tend(&w->scan, u, now_ns, &w->busy);
 }
 
 /* From the best sense to the one that works nearly everywhere. */
@@ -67,8 +96,13 @@ bool wn_watch_tend(struct wn_watch *w, const struct wn_watch_use *u, uint64_t no
 
 bool wn_watch_next(struct wn_watch *w, struct wn_fault *out)
 {
-	return w->sense == WN_WATCH_PERF ? wn_taps_next(&w->taps, out) :
-					   wn_scan_next(&w->scan, out);
+	if (scans(w) && wn_scan_next(&w->scan, out))
+		return true;
+	if (w->last_look) {
+		wn_scan_close(&w->scan);
+		w->last_look = false;
+	}
+	return wn_taps_next(&w->taps, out);
 }
 
 void wn_watch_judge(struct wn_watch *w, uint32_t tap, bool useful, uint64_t now_ns)
@@ -76,10 +110,10 @@ void wn_watch_judge(struct wn_watch *w, uint32_t tap, bool useful, uint64_t now_
 	if (useful)
 		w->rest_ns = REST_MIN_NS;
 	wn_store(&w->waker.useless, useful ? 0 : w->waker.useless + 1);
-	if (w->sense == WN_WATCH_PERF)
+	if (tap != WN_NO_TAP)
 		wn_taps_judge(&w->taps, tap, useful, now_ns);
 	else
-		wn_scan_judge(&w->scan, useful);
+		wn_scan_judge(&w->scan, useful, now_ns);
 }
 
 void wn_watch_closer(struct wn_watch *w, uint32_t thread, uint32_t period)
@@ -99,7 +133,7 @@ uint64_t wn_watch_rest(const struct wn_watch *w, uint64_t ns)
 
 	if (!w->armed)
 		return ns;
-	if (w->sense != WN_WATCH_PERF)
+	if (scans(w))
 		return wn_min(ns, wn_max(w->scan.rest_ns,
 					 wn_above(w->scan.due_ns, wn_sys->now_ns())));
 	ns = wn_min(ns, wn_max(w->rest_ns, REST_MIN_NS));
@@ -127,4 +161,5 @@ void wn_watch_close(struct wn_watch *w)
 	w->rest_ns = 0;
 	w->armed = false;
 	w->busy = false;
+	w->last_look = false;
 }
