@@ -180,10 +180,15 @@ static uint64_t cold_reads(const struct wn_process_reads *all)
 	return wn_above(all->major + all->blocks, own.faults + own.blocks);
 }
 
-/* As long as it is free, not long: a reader that begins is to be noticed soon. */
-static uint64_t rest_of(const struct wn_scan *s, bool grown)
+static uint64_t share_of(const struct wn_scan *s, uint64_t now_ns)
 {
-	if (s->debt_ns < FREE_NS)
+	return s->useful_ns && now_ns - s->useful_ns < USEFUL_NS ? USEFUL_SHARE : SHARE;
+}
+
+/* As long as it is free, not long: a reader that begins is to be noticed soon. */
+static uint64_t rest_of(const struct wn_scan *s, bool grown, uint64_t now_ns)
+{
+	if (s->debt_ns < FREE_NS && share_of(s, now_ns) == SHARE)
 		return LOOK_NS;
 	return grown ? REST_MIN_NS : wn_min(2 * wn_max(s->rest_ns, REST_MIN_NS), REST_MAX_NS);
 }
@@ -196,16 +201,31 @@ static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t majors
 
 	wn_count(u->stats, watch_looks, 1);
 	grown = wn_patches_grow(s, u->track, majors, now_ns);
-	if (cold && r >= 0)
-		r = s->pages.by_scan ? look_between(s, u, now_ns) : take_samples(s, u, now_ns);
-	s->rest_ns = rest_of(s, grown);
+	s->rest_ns = rest_of(s, grown, now_ns);
+	return r;
+}
+
+/*
+ * It costs more, and so that it does not keep us from looking at what is known, it is on
+ * its own account.
+ */
+static int search(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
+{
+	uint64_t began = wn_sys->cpu_ns(), cost;
+	int r;
+
+	if (now_ns - s->cold_ns >= COLD_NS || now_ns < s->search_ns)
+		return 0;
+	r = s->pages.by_scan ? look_between(s, u, now_ns) : take_samples(s, u, now_ns);
+	cost = (wn_sys->cpu_ns() - began) * share_of(s, now_ns);
+	s->search_ns = now_ns + wn_max(cost, REST_MIN_NS);
 	return r;
 }
 
 int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns, bool *busy)
 {
 	struct wn_process_reads p;
-	uint64_t share = now_ns - s->useful_ns < USEFUL_NS ? USEFUL_SHARE : SHARE;
+	uint64_t share = share_of(s, now_ns);
 	uint64_t cold, began, majors;
 	int r;
 
@@ -217,7 +237,7 @@ int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_n
 	wn_sys->process_reads(&p);
 	if (p.minor + p.major == s->faults) {
 		s->debt_ns += WAKE_NS;
-		s->rest_ns = rest_of(s, false);
+		s->rest_ns = rest_of(s, false, now_ns);
 		return 0;
 	}
 	majors = p.major - s->majors;
@@ -233,7 +253,7 @@ int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_n
 	r = look(s, u, majors, now_ns);
 	s->debt_ns += wn_sys->cpu_ns() - began + WAKE_NS;
 	s->due_ns = now_ns + wn_max(wn_above(s->debt_ns, FREE_NS) * share, LOOK_NS);
-	return r;
+	return r < 0 ? r : search(s, u, now_ns);
 }
 
 bool wn_scan_next(struct wn_scan *s, struct wn_fault *out)

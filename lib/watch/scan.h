@@ -51,6 +51,7 @@ struct wn_scan {
 	uint64_t due_ns;  /* not before this */
 	uint64_t debt_ns; /* what looking has cost lately, in processor time */
 	uint64_t rest_ns; /* how long to sleep if nothing else happens */
+	uint64_t search_ns; /* not before this for new patches */
 	uint64_t useful_ns; /* when something that was told was of use */
 };
 
