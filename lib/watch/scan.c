@@ -31,7 +31,7 @@
 /* At a time. */
 #define LOOKS 16
 #define SAMPLES 64
-/* Where only samples are taken, they are so far apart. */
+/* Where only samples are taken, they are so far apart in the end. */
 #define GRID (1024u * 1024)
 
 int wn_scan_open(struct wn_scan *s, bool by_scan)
@@ -154,19 +154,41 @@ static int sample(struct wn_scan *s, uint64_t at, const struct wn_map *m, uint64
 	return n;
 }
 
-/* Pages of the mappings by turns. */
+/* Half, a quarter, three quarters, an eighth, ... of length, for n = 1, 2, ... */
+static uint64_t part_of(uint64_t length, uint32_t n)
+{
+	uint32_t mirrored = 0;
+
+	for (int bit = 0; bit < 16; bit++)
+		mirrored |= (n >> bit & 1) << (15 - bit);
+	return (length >> 16) * mirrored;
+}
+
+/*
+ * A page of each mapping by turns, and first where readers begin that share one; the page
+ * below, too, since they may go down from there.
+ */
 static int take_samples(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
 {
+	uint64_t page = wn_page_size(), at;
 	struct wn_map m;
 	int r = 0;
 
 	for (int n = 0; n < SAMPLES && r >= 0; n++) {
 		if (!next_map(s, u, &m)) {
 			s->cursor = 0;
-			break;
+			s->turn = s->sampled ? s->turn + 1 : 1;
+			s->sampled = false;
+			continue;
 		}
-		r = sample(s, s->cursor, &m, now_ns);
-		s->cursor = wn_round_down(s->cursor, GRID) + GRID;
+		s->cursor = m.end;
+		if (s->turn > (m.end - m.start) / GRID || s->turn >> 16)
+			continue;
+		s->sampled = true;
+		at = m.start + wn_max(wn_round_down(part_of(m.end - m.start, s->turn), page), page);
+		r = sample(s, at, &m, now_ns);
+		if (r >= 0)
+			r = sample(s, at - page, &m, now_ns);
 	}
 	return r;
 }
@@ -188,9 +210,16 @@ static uint64_t share_of(const struct wn_scan *s, uint64_t now_ns)
 /* As long as it is free, not long: a reader that begins is to be noticed soon. */
 static uint64_t rest_of(const struct wn_scan *s, bool grown, uint64_t now_ns)
 {
-	if (s->debt_ns < FREE_NS && share_of(s, now_ns) == SHARE)
+	if (s->look.debt_ns < FREE_NS && share_of(s, now_ns) == SHARE)
 		return LOOK_NS;
 	return grown ? REST_MIN_NS : wn_min(2 * wn_max(s->rest_ns, REST_MIN_NS), REST_MAX_NS);
+}
+
+static void pay(struct wn_account *a, uint64_t cost_ns, uint64_t share, uint64_t now_ns)
+{
+	a->debt_ns = wn_above(a->debt_ns, (now_ns - a->paid_ns) / share) + cost_ns;
+	a->paid_ns = now_ns;
+	a->due_ns = now_ns + wn_max(wn_above(a->debt_ns, FREE_NS) * share, LOOK_NS);
 }
 
 static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t majors,
@@ -211,14 +240,14 @@ static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t majors
  */
 static int search(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
 {
-	uint64_t began = wn_sys->cpu_ns(), cost;
+	uint64_t began;
 	int r;
 
-	if (now_ns - s->cold_ns >= COLD_NS || now_ns < s->search_ns)
+	if (now_ns - s->cold_ns >= COLD_NS || now_ns < s->search.due_ns)
 		return 0;
+	began = wn_sys->cpu_ns();
 	r = s->pages.by_scan ? look_between(s, u, now_ns) : take_samples(s, u, now_ns);
-	cost = (wn_sys->cpu_ns() - began) * share_of(s, now_ns);
-	s->search_ns = now_ns + wn_max(cost, REST_MIN_NS);
+	pay(&s->search, wn_sys->cpu_ns() - began, share_of(s, now_ns), now_ns);
 	return r;
 }
 
@@ -229,14 +258,12 @@ int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_n
 	uint64_t cold, began, majors;
 	int r;
 
-	if (now_ns < s->due_ns)
+	if (now_ns < s->look.due_ns)
 		return 0;
-	s->debt_ns = wn_above(s->debt_ns, (now_ns - s->looked_ns) / share);
-	s->due_ns = now_ns + LOOK_NS;
 	s->looked_ns = now_ns;
 	wn_sys->process_reads(&p);
 	if (p.minor + p.major == s->faults) {
-		s->debt_ns += WAKE_NS;
+		pay(&s->look, WAKE_NS, share, now_ns);
 		s->rest_ns = rest_of(s, false, now_ns);
 		return 0;
 	}
@@ -251,8 +278,7 @@ int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_n
 	s->cold = cold;
 	began = wn_sys->cpu_ns();
 	r = look(s, u, majors, now_ns);
-	s->debt_ns += wn_sys->cpu_ns() - began + WAKE_NS;
-	s->due_ns = now_ns + wn_max(wn_above(s->debt_ns, FREE_NS) * share, LOOK_NS);
+	pay(&s->look, wn_sys->cpu_ns() - began + WAKE_NS, share, now_ns);
 	return r < 0 ? r : search(s, u, now_ns);
 }
 

@@ -36,6 +36,13 @@ struct wn_patch {
 	bool rises;
 };
 
+/* What looking has cost lately, in processor time, and when it may cost more. */
+struct wn_account {
+	uint64_t debt_ns;
+	uint64_t paid_ns;
+	uint64_t due_ns;
+};
+
 struct wn_scan {
 	struct wn_pages pages;
 	struct wn_patch patch[WN_PATCHES];
@@ -48,10 +55,11 @@ struct wn_scan {
 	uint64_t cold;	  /* and what it has had to read */
 	uint64_t cold_ns; /* when that was more than before */
 	uint64_t looked_ns;
-	uint64_t due_ns;  /* not before this */
-	uint64_t debt_ns; /* what looking has cost lately, in processor time */
+	struct wn_account look;
+	struct wn_account search; /* for new patches */
+	uint32_t turn;	  /* which part of each mapping is sampled next */
+	bool sampled;	  /* any of them was, this turn */
 	uint64_t rest_ns; /* how long to sleep if nothing else happens */
-	uint64_t search_ns; /* not before this for new patches */
 	uint64_t useful_ns; /* when something that was told was of use */
 };
 

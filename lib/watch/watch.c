@@ -124,7 +124,7 @@ void wn_watch_closer(struct wn_watch *w, uint32_t thread, uint32_t period)
 
 uint64_t wn_watch_soonest(const struct wn_watch *w, uint64_t now_ns)
 {
-	return w->armed ? wn_above(w->scan.due_ns, now_ns) : 0;
+	return w->armed ? wn_above(w->scan.look.due_ns, now_ns) : 0;
 }
 
 uint64_t wn_watch_rest(const struct wn_watch *w, uint64_t ns)
@@ -135,7 +135,7 @@ uint64_t wn_watch_rest(const struct wn_watch *w, uint64_t ns)
 		return ns;
 	if (scans(w))
 		return wn_min(ns, wn_max(w->scan.rest_ns,
-					 wn_above(w->scan.due_ns, wn_sys->now_ns())));
+					 wn_above(w->scan.look.due_ns, wn_sys->now_ns())));
 	ns = wn_min(ns, wn_max(w->rest_ns, REST_MIN_NS));
 	due = wn_taps_due(&w->taps);
 	if (due != UINT64_MAX)
