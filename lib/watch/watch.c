@@ -8,6 +8,12 @@
 
 #define MS 1000000u
 #define REST_MIN_NS (2u * MS)
+/*
+ * A reader that goes up takes its one major fault before anything is watched, and minor
+ * ones wake nobody: so at the beginning they are looked for without being woken.
+ */
+#define EAGER_NS (16u * MS)
+#define EAGER_REST_NS (MS / 4)
 /* Threads that are new are seen when the helper wakes up. */
 #define REST_MAX_NS (32u * (uint64_t)MS)
 
@@ -43,6 +49,8 @@ static int tend_perf(struct wn_watch *w, const struct wn_watch_use *u, uint64_t 
 		r = wn_taps_tend(&w->taps, &w->waker, now_ns, &news);
 		if (news)
 			w->rest_ns = REST_MIN_NS;
+		if (!w->began_ns)
+			w->began_ns = now_ns;
 		if (r < 0 || !scans(w))
 			return r;
 		/* What was read meanwhile is told once more. */
@@ -86,6 +94,7 @@ bool wn_watch_tend(struct wn_watch *w, const struct wn_watch_use *u, uint64_t no
 	if (w->sense == WN_WATCH_AUTO)
 		w->sense = choice == WN_WATCH_AUTO ? WN_WATCH_PERF : choice;
 	w->busy = false;
+	w->eager = w->began_ns && now_ns - w->began_ns < EAGER_NS;
 	do {
 		if (tend(w, u, now_ns) >= 0)
 			return true;
@@ -136,7 +145,7 @@ uint64_t wn_watch_rest(const struct wn_watch *w, uint64_t ns)
 	if (scans(w))
 		return wn_min(ns, wn_max(w->scan.rest_ns,
 					 wn_above(w->scan.look.due_ns, wn_sys->now_ns())));
-	ns = wn_min(ns, wn_max(w->rest_ns, REST_MIN_NS));
+	ns = wn_min(ns, w->eager ? EAGER_REST_NS : wn_max(w->rest_ns, REST_MIN_NS));
 	due = wn_taps_due(&w->taps);
 	if (due != UINT64_MAX)
 		ns = wn_min(ns, wn_above(due, wn_sys->now_ns()) + 1000);
@@ -159,6 +168,8 @@ void wn_watch_close(struct wn_watch *w)
 	wn_waker_stop(&w->waker);
 	wn_scan_close(&w->scan);
 	w->rest_ns = 0;
+	w->began_ns = 0;
+	w->eager = false;
 	w->armed = false;
 	w->busy = false;
 	w->last_look = false;

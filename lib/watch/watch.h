@@ -45,8 +45,10 @@ struct wn_watch {
 	struct wn_taps taps;
 	struct wn_waker waker;
 	struct wn_scan scan;
+	uint64_t began_ns; /* when perf was ready */
 	uint64_t rest_ns; /* how long to sleep when nothing happens */
 	bool armed;
+	bool eager;  /* perf is ready since a moment ago */
 	bool failed; /* for good */
 	bool last_look; /* at the page table: from now on perf tells */
 	bool busy;   /* the program reads what is not cached */
