@@ -18,11 +18,13 @@
  */
 #define FREE_NS (2u * MS)
 /* What it takes to be woken for a look, about; that cannot be measured from here. */
-#define WAKE_NS (MS / 50)
+#define WAKE_NS (MS / 25)
 #define SHARE 200
-#define USEFUL_SHARE 10
+#define USEFUL_SHARE 4
 /* It is of use for so long after something was. */
 #define USEFUL_NS (20u * MS)
+/* So many looks that show faults and nothing that grows end what is free. */
+#define USELESS 16
 /* New patches are looked for so long after the program has read what was not cached. */
 #define COLD_NS (100u * MS)
 /* A region so long is more than a few pages that happened to be neighbours. */
@@ -215,11 +217,18 @@ static uint64_t rest_of(const struct wn_scan *s, bool grown, uint64_t now_ns)
 	return grown ? REST_MIN_NS : wn_min(2 * wn_max(s->rest_ns, REST_MIN_NS), REST_MAX_NS);
 }
 
+static void settle(struct wn_account *a, uint64_t share)
+{
+	uint64_t pause = wn_max(wn_above(a->debt_ns, FREE_NS) * share, LOOK_NS);
+
+	a->due_ns = a->paid_ns + wn_min(pause, REST_MAX_NS);
+}
+
 static void pay(struct wn_account *a, uint64_t cost_ns, uint64_t share, uint64_t now_ns)
 {
 	a->debt_ns = wn_above(a->debt_ns, (now_ns - a->paid_ns) / share) + cost_ns;
 	a->paid_ns = now_ns;
-	a->due_ns = now_ns + wn_max(wn_above(a->debt_ns, FREE_NS) * share, LOOK_NS);
+	settle(a, share);
 }
 
 static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t majors,
@@ -230,6 +239,8 @@ static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t majors
 
 	wn_count(u->stats, watch_looks, 1);
 	grown = wn_patches_grow(s, u->track, majors, now_ns);
+	if (majors && !grown && share_of(s, now_ns) == SHARE)
+		s->look.debt_ns += FREE_NS / USELESS;
 	s->rest_ns = rest_of(s, grown, now_ns);
 	return r;
 }
@@ -310,6 +321,9 @@ bool wn_scan_next(struct wn_scan *s, struct wn_fault *out)
 
 void wn_scan_judge(struct wn_scan *s, bool useful, uint64_t now_ns)
 {
-	if (useful)
-		s->useful_ns = now_ns;
+	if (!useful)
+		return;
+	s->useful_ns = now_ns;
+	settle(&s->look, USEFUL_SHARE);
+	s->rest_ns = wn_min(s->rest_ns, REST_MIN_NS);
 }

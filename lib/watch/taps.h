@@ -28,6 +28,7 @@ struct wn_tap {
 	uint32_t minor1;
 	uint32_t useless; /* faults, less what useful ones make up for */
 	uint32_t closer;  /* one in so many minor faults is looked at; 0: none */
+	bool waits;	  /* its thread is new: no event is open yet */
 	bool seen;	  /* its thread was in the last list */
 	bool ended;	  /* its thread is gone */
 };
@@ -39,6 +40,7 @@ struct wn_taps {
 	uint64_t listed_ns;
 	uint64_t list_ns;  /* between two lists */
 	uint64_t threads;  /* how many there were when they were listed last */
+	bool waiting;	   /* some of these have no tap yet */
 	bool useful;	   /* some fault was, since then */
 };
 

@@ -14,6 +14,7 @@
  */
 #define EAGER_NS (16u * MS)
 #define EAGER_REST_NS (MS / 4)
+#define EAGER_USELESS 8u
 /* Threads that are new are seen when the helper wakes up. */
 #define REST_MAX_NS (32u * (uint64_t)MS)
 
@@ -94,7 +95,8 @@ bool wn_watch_tend(struct wn_watch *w, const struct wn_watch_use *u, uint64_t no
 	if (w->sense == WN_WATCH_AUTO)
 		w->sense = choice == WN_WATCH_AUTO ? WN_WATCH_PERF : choice;
 	w->busy = false;
-	w->eager = w->began_ns && now_ns - w->began_ns < EAGER_NS;
+	w->eager = w->began_ns && now_ns - w->began_ns < EAGER_NS &&
+		   w->waker.useless < EAGER_USELESS;
 	do {
 		if (tend(w, u, now_ns) >= 0)
 			return true;
