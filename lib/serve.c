@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/sys.h"
+#include "fetch.h"
 #include "runtime.h"
 
 #define MS 1000000u
@@ -247,14 +248,19 @@ bool wn_serve_stride(struct wn_loop *l, const struct wn_access *a, uint64_t leas
 void wn_serve_read(struct wn_loop *l, const struct wn_access *a)
 {
 	uint32_t serial = wn_load(&l->k.track->files.slot[a->file].serial);
+	bool gaps = true;
+	int i = -1;
 
 	l->thread = a->thread;
 	l->worked = l->now;
 	l->st->reads.seen_ns[a->file] = l->now;
 	if (!wn_engine_prepare(&l->k, a->file, a->thread))
 		return;
-	if (a->flags & WN_ACCESS_APART ||
-	    wn_walk_leaves_gaps(&l->st->walks, wn_walk_read(&l->st->walks, a, serial, l->now,
-							   wn_serve_retired, l)))
+	if (!(a->flags & WN_ACCESS_APART)) {
+		i = wn_walk_read(&l->st->walks, a, serial, l->now, wn_serve_retired, l);
+		gaps = wn_walk_leaves_gaps(&l->st->walks, i);
+	}
+	wn_fetch_saw(l, a, i < 0 ? NULL : &l->st->walks.slot[i]);
+	if (gaps)
 		wn_serve_stride(l, a, 1, serial);
 }
