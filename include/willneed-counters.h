@@ -39,3 +39,5 @@ WILLNEED_COUNTER(reads_cold, "reads through descriptors that were looked at and 
 WILLNEED_COUNTER(reads_told, "reads in some order, which the helper was told of")
 WILLNEED_COUNTER(led_bytes, "bytes read ahead of uncached readers, for the kernel to drop behind them")
 WILLNEED_COUNTER(watch_looks, "times that the page table was looked at, where perf events are not to be had")
+WILLNEED_COUNTER(wholes, "times that a file was fetched as a whole, since it is read in parts, one here and one there")
+WILLNEED_COUNTER(whole_bytes, "of the bytes asked of the kernel, those of files fetched as a whole")

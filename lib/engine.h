@@ -20,9 +20,10 @@
 #include "track/mapping.h"
 #include "uring.h"
 #include "walk.h"
+#include "whole.h"
 
-/* One for each stream, and behind them one for each walk. */
-enum { WN_LANES = WN_STREAMS + WN_WALKS };
+/* One for each stream, behind them one for each walk, and for each file fetched as a whole. */
+enum { WN_LANES = WN_STREAMS + WN_WALKS + WN_WHOLES };
 
 enum wn_way { WN_UNOPENED, WN_RIDE, WN_ADVISE, WN_SLOW, WN_ADDRESS, WN_NONE };
 

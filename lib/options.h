@@ -26,6 +26,7 @@ enum wn_engine_choice {
 };
 enum wn_io_choice { WN_IO_AUTO, WN_IO_SYSCALL, WN_IO_URING };
 enum wn_random_choice { WN_RANDOM_OBEY, WN_RANDOM_PROVE };
+enum wn_whole_choice { WN_WHOLE_OFF, WN_WHOLE_AUTO };
 enum wn_reads_choice { WN_READS_OFF, WN_READS_ON };
 enum wn_watch_choice {
 	WN_WATCH_AUTO,

@@ -25,6 +25,7 @@
 #include "track/mapping.h"
 #include "walk.h"
 #include "watch/watch.h"
+#include "whole.h"
 
 enum { WN_REQUESTS = 64, WN_TALLIES = 16 };
 
@@ -78,6 +79,7 @@ struct wn_state {
 	struct wn_streams streams;
 	struct wn_walks walks;
 	struct wn_strides strides;
+	struct wn_wholes wholes;
 	struct wn_watch watch;
 	struct wn_engine engine;
 	struct wn_policy policy;

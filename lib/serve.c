@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/sys.h"
+#include "fetch.h"
 #include "runtime.h"
 
 #define MS 1000000u
@@ -253,7 +254,7 @@ void wn_serve_read(struct wn_loop *l, const struct wn_access *a)
 	struct wn_read_file *read = &l->st->reads.file[a->file];
 	uint32_t serial = wn_load(&l->k.track->files.slot[a->file].serial);
 	bool apart = a->flags & WN_ACCESS_APART;
-	int i;
+	int i = -1;
 
 	l->thread = a->thread;
 	l->worked = l->now;
@@ -264,6 +265,7 @@ void wn_serve_read(struct wn_loop *l, const struct wn_access *a)
 		i = wn_walk_read(&l->st->walks, a, serial, l->now, wn_serve_retired, l);
 		apart = wn_walk_leaves_gaps(&l->st->walks, i);
 	}
+	wn_fetch_saw(l, a, i < 0 ? NULL : &l->st->walks.slot[i]);
 	wn_store(&read->gaps, apart);
 	if (apart && !(a->flags & WN_ACCESS_EXACT))
 		wn_serve_stride(l, a, 1, serial);

@@ -10,10 +10,10 @@ rooms='
 base/
 flow options stats log
 ring track/ watch/ pieces marks
-stream walk walk_read stride
+stream walk walk_read stride whole
 policy cover
 engine find filesystems ride seed advise uring
-runtime loop serve faults helper copy watch api request repeat drop letgo lead exact reads
+runtime loop serve fetch faults helper copy watch api request repeat drop letgo lead exact reads
 front/
 '
 
