@@ -10,6 +10,8 @@
 #define GROWTH (128u * 1024 * 1024)
 /* Where a new patch is seen to grow, so much of what was there is told too. */
 #define PAST (512u * 1024)
+/* A reader that has come so far is no longer looked at page by page. */
+#define FINE (1024u * 1024)
 #define REGIONS 16
 
 struct wn_patch *wn_patch_above(struct wn_scan *s, uint64_t at)
@@ -37,7 +39,7 @@ static void drop(struct wn_scan *s, struct wn_patch *f)
 	*f = s->patch[--s->used];
 }
 
-void wn_patch_add(struct wn_scan *s, const struct wn_stretch *r, uint64_t now_ns)
+static struct wn_patch *add(struct wn_scan *s, const struct wn_stretch *r, uint64_t now_ns)
 {
 	struct wn_patch *f = &s->patch[s->used];
 
@@ -56,7 +58,27 @@ void wn_patch_add(struct wn_scan *s, const struct wn_stretch *r, uint64_t now_ns
 		.down = wn_min(r->end, r->start + PAST),
 		.up = wn_max(r->start, wn_above(r->end, PAST)),
 		.moved_ns = now_ns,
+		.step = WN_PATCH_STEP,
 	};
+	return f;
+}
+
+void wn_patch_add(struct wn_scan *s, const struct wn_stretch *r, uint64_t now_ns)
+{
+	add(s, r, now_ns);
+}
+
+/* There it is known which end grows, and all of it is of interest. */
+void wn_patch_edge(struct wn_scan *s, uint64_t at, bool last, uint64_t now_ns)
+{
+	const struct wn_stretch r = { at, at + wn_page_size() };
+	struct wn_patch *f = add(s, &r, now_ns);
+
+	f->edge = true;
+	f->falls = last;
+	f->rises = !last;
+	f->down = r.end;
+	f->up = r.start;
 }
 
 /* How far down from `at` it is populated without a gap, but not below floor. */
@@ -110,7 +132,23 @@ static void join(struct wn_scan *s, struct wn_patch *lower, struct wn_patch *upp
 	drop(s, upper);
 }
 
-static bool grow(struct wn_scan *s, struct wn_patch *f, const struct wn_map *m, uint64_t now_ns)
+/*
+ * Where the kernel reads no more than is asked for (MADV_SEQUENTIAL, downward), each page
+ * takes a major fault, and a few are enough to see.  But a single fault may map pages that
+ * were cached, all around it: so no more faults are told than there were.
+ */
+static uint64_t step_of(const struct wn_patch *f, uint64_t majors)
+{
+	uint64_t news = f->falls ? f->down - f->low : f->high - f->up;
+
+	if (!f->edge || !majors || f->high - f->low > FINE)
+		return WN_PATCH_STEP;
+	return wn_min(wn_max(wn_round_down(news / majors, wn_page_size()), wn_page_size()),
+		      WN_PATCH_STEP);
+}
+
+static bool grow(struct wn_scan *s, struct wn_patch *f, const struct wn_map *m, uint64_t majors,
+		 uint64_t now_ns)
 {
 	const struct wn_patch *below = wn_patch_below(s, f->low);
 	const struct wn_patch *above = wn_patch_above(s, f->high);
@@ -126,10 +164,12 @@ static bool grow(struct wn_scan *s, struct wn_patch *f, const struct wn_map *m, 
 	f->low = low;
 	f->high = high;
 	f->moved_ns = now_ns;
+	f->step = step_of(f, majors);
 	return true;
 }
 
-bool wn_patches_grow(struct wn_scan *s, const struct wn_track *t, uint64_t now_ns)
+bool wn_patches_grow(struct wn_scan *s, const struct wn_track *t, uint64_t majors,
+		     uint64_t now_ns)
 {
 	bool any = false;
 
@@ -141,7 +181,7 @@ bool wn_patches_grow(struct wn_scan *s, const struct wn_track *t, uint64_t now_n
 			drop(s, f);
 			continue;
 		}
-		any |= grow(s, f, &m, now_ns);
+		any |= grow(s, f, &m, majors, now_ns);
 		other = wn_patch_below(s, f->low);
 		if (other && other->high == f->low) {
 			join(s, other, f);

@@ -42,6 +42,11 @@ static int open_event(uint64_t config, uint64_t period, uint32_t wakeup, uint32_
 	return wn_sys->perf_open(&attr, (int)thread);
 }
 
+int wn_tap_first(void)
+{
+	return open_event(PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1, INT32_MAX, 0);
+}
+
 int wn_tap_open(struct wn_tap *t)
 {
 	int fd = open_event(PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1, 1, t->thread);

@@ -9,35 +9,41 @@
 #include "watch/watch.h"
 
 #define MS 1000000u
-#define LOOK_NS (MS / 4)
+#define LOOK_NS (MS / 8)
 #define REST_MIN_NS (1u * MS)
 #define REST_MAX_NS (16u * MS)
 /*
  * What looking takes of the processor, beyond a little that is free, is a part of the time
  * that goes by; a larger one where it is of use.
  */
-#define FREE_NS (1u * MS)
+#define FREE_NS (2u * MS)
 /* What it takes to be woken for a look, about; that cannot be measured from here. */
-#define WAKE_NS (MS / 50)
+#define WAKE_NS (MS / 25)
 #define SHARE 200
-#define USEFUL_SHARE 10
+#define USEFUL_SHARE 4
+/* It is of use for so long after something was. */
+#define USEFUL_NS (20u * MS)
+/* So many looks that show faults and nothing that grows end what is free. */
+#define USELESS 16
 /* New patches are looked for so long after the program has read what was not cached. */
 #define COLD_NS (100u * MS)
-/* What the kernel maps at a fault, around it. */
-#define NEIGHBOURHOOD (64u * 1024)
 /* A region so long is more than a few pages that happened to be neighbours. */
-#define PATCH_MIN (3 * NEIGHBOURHOOD)
+#define PATCH_MIN (3 * WN_PATCH_STEP)
 #define REGIONS 32
 /* At a time. */
 #define LOOKS 16
 #define SAMPLES 64
-/* Where only samples are taken, they are so far apart. */
+/* Where only samples are taken, they are so far apart in the end. */
 #define GRID (1024u * 1024)
 
 int wn_scan_open(struct wn_scan *s, bool by_scan)
 {
+	struct wn_process_reads p;
+
 	*s = (struct wn_scan){ .rest_ns = REST_MIN_NS };
 	s->thread = (uint32_t)wn_sys->getpid();
+	wn_sys->process_reads(&p);
+	s->majors = p.major;
 	return wn_pages_open(&s->pages, by_scan);
 }
 
@@ -103,6 +109,32 @@ static int look_between(struct wn_scan *s, const struct wn_watch_use *u, uint64_
 	return 0;
 }
 
+/* Most readers begin at an end of a mapping: these are looked at each time. */
+static int look_at_ends(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
+{
+	uint64_t page = wn_page_size(), cursor = s->cursor, stopped;
+	struct wn_stretch r[1];
+	struct wn_map m;
+	int n = 0;
+
+	s->cursor = 0;
+	for (int maps = 0; maps < SAMPLES / 4 && n >= 0 && next_map(s, u, &m); maps++) {
+		for (int last = 0; last < 2 && n >= 0; last++) {
+			uint64_t at = last ? m.end - page : m.start;
+			const struct wn_patch *f = wn_patch_above(s, at);
+
+			if (f && f->low <= at)
+				continue;
+			n = wn_pages_look(&s->pages, at, at + page, r, 1, &stopped);
+			if (n > 0)
+				wn_patch_edge(s, at, last, now_ns);
+		}
+		s->cursor = m.end;
+	}
+	s->cursor = cursor;
+	return n < 0 ? n : 0;
+}
+
 /* One page tells whether a reader was here: if so, how much is there around it? */
 static int sample(struct wn_scan *s, uint64_t at, const struct wn_map *m, uint64_t now_ns)
 {
@@ -124,28 +156,41 @@ static int sample(struct wn_scan *s, uint64_t at, const struct wn_map *m, uint64
 	return n;
 }
 
-/* The ends of each mapping, where most readers begin, and pages in between by turns. */
+/* Half, a quarter, three quarters, an eighth, ... of length, for n = 1, 2, ... */
+static uint64_t part_of(uint64_t length, uint32_t n)
+{
+	uint32_t mirrored = 0;
+
+	for (int bit = 0; bit < 16; bit++)
+		mirrored |= (n >> bit & 1) << (15 - bit);
+	return (length >> 16) * mirrored;
+}
+
+/*
+ * A page of each mapping by turns, and first where readers begin that share one; the page
+ * below, too, since they may go down from there.
+ */
 static int take_samples(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
 {
-	uint64_t cursor = s->cursor;
+	uint64_t page = wn_page_size(), at;
 	struct wn_map m;
 	int r = 0;
 
-	s->cursor = 0;
-	for (int n = 0; n < SAMPLES / 4 && r >= 0 && next_map(s, u, &m); n++) {
-		r = sample(s, m.start, &m, now_ns);
-		if (r >= 0)
-			r = sample(s, m.end - wn_page_size(), &m, now_ns);
-		s->cursor = m.end;
-	}
-	s->cursor = cursor;
 	for (int n = 0; n < SAMPLES && r >= 0; n++) {
 		if (!next_map(s, u, &m)) {
 			s->cursor = 0;
-			break;
+			s->turn = s->sampled ? s->turn + 1 : 1;
+			s->sampled = false;
+			continue;
 		}
-		r = sample(s, s->cursor, &m, now_ns);
-		s->cursor = wn_round_down(s->cursor, GRID) + GRID;
+		s->cursor = m.end;
+		if (s->turn > (m.end - m.start) / GRID || s->turn >> 16)
+			continue;
+		s->sampled = true;
+		at = m.start + wn_max(wn_round_down(part_of(m.end - m.start, s->turn), page), page);
+		r = sample(s, at, &m, now_ns);
+		if (r >= 0)
+			r = sample(s, at - page, &m, now_ns);
 	}
 	return r;
 }
@@ -159,37 +204,82 @@ static uint64_t cold_reads(const struct wn_process_reads *all)
 	return wn_above(all->major + all->blocks, own.faults + own.blocks);
 }
 
-static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
+static uint64_t share_of(const struct wn_scan *s, uint64_t now_ns)
 {
-	bool grown = wn_patches_grow(s, u->track, now_ns);
-	int r = 0;
+	return s->useful_ns && now_ns - s->useful_ns < USEFUL_NS ? USEFUL_SHARE : SHARE;
+}
+
+/* As long as it is free, not long: a reader that begins is to be noticed soon. */
+static uint64_t rest_of(const struct wn_scan *s, bool grown, uint64_t now_ns)
+{
+	if (s->look.debt_ns < FREE_NS && share_of(s, now_ns) == SHARE)
+		return LOOK_NS;
+	return grown ? REST_MIN_NS : wn_min(2 * wn_max(s->rest_ns, REST_MIN_NS), REST_MAX_NS);
+}
+
+static void settle(struct wn_account *a, uint64_t share)
+{
+	uint64_t pause = wn_max(wn_above(a->debt_ns, FREE_NS) * share, LOOK_NS);
+
+	a->due_ns = a->paid_ns + wn_min(pause, REST_MAX_NS);
+}
+
+static void pay(struct wn_account *a, uint64_t cost_ns, uint64_t share, uint64_t now_ns)
+{
+	a->debt_ns = wn_above(a->debt_ns, (now_ns - a->paid_ns) / share) + cost_ns;
+	a->paid_ns = now_ns;
+	settle(a, share);
+}
+
+static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t majors,
+		uint64_t now_ns)
+{
+	bool cold = now_ns - s->cold_ns < COLD_NS, grown;
+	int r = cold ? look_at_ends(s, u, now_ns) : 0;
 
 	wn_count(u->stats, watch_looks, 1);
-	if (now_ns - s->cold_ns < COLD_NS)
-		r = s->pages.by_scan ? look_between(s, u, now_ns) : take_samples(s, u, now_ns);
-	/* As long as it is free, often: a reader that begins is to be noticed soon. */
-	grown |= s->cold_ns == now_ns && s->debt_ns < FREE_NS;
-	s->rest_ns = grown ? REST_MIN_NS : wn_min(2 * s->rest_ns, REST_MAX_NS);
+	grown = wn_patches_grow(s, u->track, majors, now_ns);
+	if (majors && !grown && share_of(s, now_ns) == SHARE)
+		s->look.debt_ns += FREE_NS / USELESS;
+	s->rest_ns = rest_of(s, grown, now_ns);
+	return r;
+}
+
+/*
+ * It costs more, and so that it does not keep us from looking at what is known, it is on
+ * its own account.
+ */
+static int search(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns)
+{
+	uint64_t began;
+	int r;
+
+	if (now_ns - s->cold_ns >= COLD_NS || now_ns < s->search.due_ns)
+		return 0;
+	began = wn_sys->cpu_ns();
+	r = s->pages.by_scan ? look_between(s, u, now_ns) : take_samples(s, u, now_ns);
+	pay(&s->search, wn_sys->cpu_ns() - began, share_of(s, now_ns), now_ns);
 	return r;
 }
 
 int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_ns, bool *busy)
 {
 	struct wn_process_reads p;
-	uint64_t share = s->useful ? USEFUL_SHARE : SHARE;
-	uint64_t cold, began;
+	uint64_t share = share_of(s, now_ns);
+	uint64_t cold, began, majors;
 	int r;
 
-	if (now_ns < s->due_ns)
+	if (now_ns < s->look.due_ns)
 		return 0;
-	s->debt_ns = wn_above(s->debt_ns, (now_ns - s->looked_ns) / share);
-	s->due_ns = now_ns + LOOK_NS;
 	s->looked_ns = now_ns;
 	wn_sys->process_reads(&p);
 	if (p.minor + p.major == s->faults) {
-		s->rest_ns = wn_min(2 * s->rest_ns, REST_MAX_NS);
+		pay(&s->look, WAKE_NS, share, now_ns);
+		s->rest_ns = rest_of(s, false, now_ns);
 		return 0;
 	}
+	majors = p.major - s->majors;
+	s->majors = p.major;
 	s->faults = p.minor + p.major;
 	cold = cold_reads(&p);
 	if (cold > s->cold) {
@@ -198,11 +288,9 @@ int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_n
 	}
 	s->cold = cold;
 	began = wn_sys->cpu_ns();
-	r = look(s, u, now_ns);
-	s->debt_ns += wn_sys->cpu_ns() - began + WAKE_NS;
-	s->due_ns = now_ns + wn_max(wn_above(s->debt_ns, FREE_NS) * share, LOOK_NS);
-	s->useful = false;
-	return r;
+	r = look(s, u, majors, now_ns);
+	pay(&s->look, wn_sys->cpu_ns() - began + WAKE_NS, share, now_ns);
+	return r < 0 ? r : search(s, u, now_ns);
 }
 
 bool wn_scan_next(struct wn_scan *s, struct wn_fault *out)
@@ -210,14 +298,18 @@ bool wn_scan_next(struct wn_scan *s, struct wn_fault *out)
 	for (uint32_t i = 0; i < s->used; i++) {
 		struct wn_patch *f = &s->patch[(s->next + i) % s->used];
 
-		*out = (struct wn_fault){ .thread = s->thread, .ns = s->looked_ns };
+		*out = (struct wn_fault){
+			.thread = s->thread,
+			.tap = WN_NO_TAP,
+			.ns = s->looked_ns,
+		};
 		/* Only an end that has grown has anything to tell. */
-		if (f->falls && f->down >= f->low + NEIGHBOURHOOD) {
-			f->down -= NEIGHBOURHOOD;
+		if (f->falls && f->down >= f->low + f->step) {
+			f->down -= f->step;
 			out->addr = f->down;
-		} else if (f->rises && f->up + NEIGHBOURHOOD <= f->high) {
+		} else if (f->rises && f->up + f->step <= f->high) {
 			out->addr = f->up;
-			f->up += NEIGHBOURHOOD;
+			f->up += f->step;
 		} else {
 			continue;
 		}
@@ -227,7 +319,11 @@ bool wn_scan_next(struct wn_scan *s, struct wn_fault *out)
 	return false;
 }
 
-void wn_scan_judge(struct wn_scan *s, bool useful)
+void wn_scan_judge(struct wn_scan *s, bool useful, uint64_t now_ns)
 {
-	s->useful |= useful;
+	if (!useful)
+		return;
+	s->useful_ns = now_ns;
+	settle(&s->look, USEFUL_SHARE);
+	s->rest_ns = wn_min(s->rest_ns, REST_MIN_NS);
 }

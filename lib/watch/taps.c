@@ -17,13 +17,15 @@
  */
 #define USELESS 64u
 #define USEFUL 32u
+/* Where none has been of use since the last pause, fewer will do. */
+#define USELESS_AGAIN 16u
 /* Between two looks whether there are new threads; longer while they come and go. */
 #define LIST_MIN_NS (4u * MS)
 /*
  * After taps have been opened so many times as long goes by as that took of the processor:
  * threads that come and go are not to keep us busy.  Fewer where faults are of use.
  */
-#define SHARE 100
+#define SHARE 200
 #define USEFUL_SHARE 10
 #define PAUSE_MIN_NS (20u * MS)
 #define PAUSE_MAX_NS (1000u * (uint64_t)MS)
@@ -36,19 +38,11 @@ static struct wn_tap *tap_of(struct wn_taps *p, uint32_t thread)
 	return NULL;
 }
 
-static int add(struct wn_taps *p, struct wn_waker *k, uint32_t thread)
+static int open_tap(struct wn_tap *t, struct wn_waker *k)
 {
-	struct wn_tap *t = NULL;
-	int r;
+	int r = wn_tap_open(t);
 
-	for (uint32_t i = 0; i < WN_TAPS && !t; i++)
-		if (!p->tap[i].thread)
-			t = &p->tap[i];
-	/* More threads than taps: those that came first are watched. */
-	if (!t)
-		return 0;
-	*t = (struct wn_tap){ .thread = thread, .seen = true, .closer = 1 };
-	r = wn_tap_open(t);
+	t->waits = false;
 	if (r < 0) {
 		*t = (struct wn_tap){ 0 };
 		/* It has ended meanwhile. */
@@ -63,8 +57,27 @@ static int add(struct wn_taps *p, struct wn_waker *k, uint32_t thread)
 	if (wn_tap_open_minor(t) < 0)
 		t->closer = 0;
 	wn_tap_run(t, true);
-	p->used = (uint32_t)wn_max(p->used, (uint64_t)(t - p->tap) + 1);
 	return 0;
+}
+
+static int add(struct wn_taps *p, struct wn_waker *k, uint32_t thread)
+{
+	struct wn_tap *t = NULL;
+
+	for (uint32_t i = 0; i < WN_TAPS && !t; i++)
+		if (!p->tap[i].thread)
+			t = &p->tap[i];
+	/* More threads than taps: those that came first are watched. */
+	if (!t)
+		return 0;
+	*t = (struct wn_tap){ .thread = thread, .seen = true, .closer = 1 };
+	p->used = (uint32_t)wn_max(p->used, (uint64_t)(t - p->tap) + 1);
+	/*
+	 * Some programs start threads all the time, which are over before they are of any
+	 * interest: one has to be there for two lists, unless readers are being led.
+	 */
+	t->waits = p->threads && !p->useful;
+	return t->waits ? 0 : open_tap(t, k);
 }
 
 static int list_threads(struct wn_taps *p, struct wn_waker *k, int folder)
@@ -84,10 +97,12 @@ static int list_threads(struct wn_taps *p, struct wn_waker *k, int folder)
 			if (!wn_digits(&name, 10, &id) || id == self || id == k->last)
 				continue;
 			t = tap_of(p, (uint32_t)id);
+			if (!t)
+				r = add(p, k, (uint32_t)id);
+			else if (t->waits)
+				r = open_tap(t, k);
 			if (t)
 				t->seen = true;
-			else
-				r = add(p, k, (uint32_t)id);
 		}
 	}
 	return r;
@@ -104,7 +119,7 @@ static int find_threads(struct wn_taps *p, struct wn_waker *k, bool *news)
 	if (folder < 0)
 		return folder;
 	r = wn_sys->fstat(folder, &st);
-	if (r >= 0 && (st.st_nlink != p->threads || wn_load(&k->hung))) {
+	if (r >= 0 && (st.st_nlink != p->threads || p->waiting || wn_load(&k->hung))) {
 		wn_store(&k->hung, 0);
 		began = wn_sys->cpu_ns();
 		for (uint32_t i = 0; i < p->used; i++)
@@ -113,6 +128,9 @@ static int find_threads(struct wn_taps *p, struct wn_waker *k, bool *news)
 		for (uint32_t i = 0; i < p->used; i++)
 			if (p->tap[i].thread && !p->tap[i].seen)
 				p->tap[i].ended = true;
+		p->waiting = false;
+		for (uint32_t i = 0; i < p->used; i++)
+			p->waiting |= p->tap[i].waits && p->tap[i].seen;
 		p->threads = st.st_nlink;
 		began = wn_sys->cpu_ns() - began;
 		p->list_ns = wn_max(LIST_MIN_NS, began * (p->useful ? USEFUL_SHARE : SHARE));
@@ -153,7 +171,7 @@ bool wn_taps_next(struct wn_taps *p, struct wn_fault *out)
 
 		if (!t->thread)
 			continue;
-		if (wn_tap_read(t, out)) {
+		if (t->ring && wn_tap_read(t, out)) {
 			out->tap = n;
 			p->next = n;
 			return true;
@@ -174,7 +192,7 @@ void wn_taps_judge(struct wn_taps *p, uint32_t tap, bool useful, uint64_t now_ns
 		p->useful = true;
 		return;
 	}
-	if (++t->useless < USELESS || t->paused_until)
+	if (++t->useless < (t->pause_ns ? USELESS_AGAIN : USELESS) || t->paused_until)
 		return;
 	t->useless = 0;
 	t->closer = 0;
@@ -188,7 +206,7 @@ void wn_taps_closer(struct wn_taps *p, uint32_t thread, uint32_t period)
 	struct wn_tap *t = tap_of(p, thread);
 	bool ran = t && t->closer;
 
-	if (!t || t->closer == period || t->paused_until)
+	if (!t || !t->ring || t->closer == period || t->paused_until)
 		return;
 	/* Without it progress shows in major faults only. */
 	if (period && wn_tap_open_minor(t) < 0)

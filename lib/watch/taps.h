@@ -28,6 +28,7 @@ struct wn_tap {
 	uint32_t minor1;
 	uint32_t useless; /* faults, less what useful ones make up for */
 	uint32_t closer;  /* one in so many minor faults is looked at; 0: none */
+	bool waits;	  /* its thread is new: no event is open yet */
 	bool seen;	  /* its thread was in the last list */
 	bool ended;	  /* its thread is gone */
 };
@@ -39,6 +40,7 @@ struct wn_taps {
 	uint64_t listed_ns;
 	uint64_t list_ns;  /* between two lists */
 	uint64_t threads;  /* how many there were when they were listed last */
+	bool waiting;	   /* some of these have no tap yet */
 	bool useful;	   /* some fault was, since then */
 };
 
@@ -54,7 +56,14 @@ void wn_taps_closer(struct wn_taps *p, uint32_t thread, uint32_t period);
 uint64_t wn_taps_due(const struct wn_taps *p);
 void wn_taps_close(struct wn_taps *p);
 
-/* perf.c: the events of t->thread; 0 or a negative errno. */
+/*
+ * perf.c: an event of the calling thread that counts nothing: its descriptor, or a negative
+ * errno.  The first event of a machine that watches a thread takes the kernel 10 to 30 ms
+ * (it waits for all CPUs to have seen that there is one), all others microseconds; and a
+ * second after the last one is closed, the next is the first again.
+ */
+int wn_tap_first(void);
+/* The events of t->thread; 0 or a negative errno. */
 int wn_tap_open(struct wn_tap *t);
 int wn_tap_open_minor(struct wn_tap *t);
 void wn_tap_run(struct wn_tap *t, bool on);

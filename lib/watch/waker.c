@@ -18,6 +18,15 @@
 #define LONG_NAP_NS (4u * MS)
 #define USELESS 24u
 
+/* The helper looks at `rang` when it has said that it sleeps, and before it does. */
+static void ring(struct wn_waker *k)
+{
+	__atomic_store_n(&k->rang, 1, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (wn_load(k->sleeping) && wn_swap32(k->sleeping, 1, 0))
+		wn_sys->futex_wake(k->sleeping, 1);
+}
+
 static void waker_main(void *arg)
 {
 	struct wn_waker *k = arg;
@@ -26,6 +35,9 @@ static void waker_main(void *arg)
 	int n;
 
 	wn_thread_be_ordinary("willneed");
+	n = k->first();
+	wn_store_release(&k->begun, n >= 0 ? n + 1 : n);
+	ring(k);
 	while ((n = wn_sys->epoll_wait((int)k->epoll1 - 1, e, 8)) >= 0 || n == -EINTR) {
 		for (int i = 0; i < n; i++) {
 			if (e[i].data.u32 == STOP)
@@ -33,11 +45,7 @@ static void waker_main(void *arg)
 			if (e[i].events & (EPOLLHUP | EPOLLERR))
 				wn_store(&k->hung, 1);
 		}
-		/* The helper looks at this when it has said that it sleeps, and before it does. */
-		__atomic_store_n(&k->rang, 1, __ATOMIC_SEQ_CST);
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		if (wn_load(k->sleeping) && wn_swap32(k->sleeping, 1, 0))
-			wn_sys->futex_wake(k->sleeping, 1);
+		ring(k);
 		cpu = wn_sys->cpu_ns() / 1000;
 		wn_count(k->stats, helper_cpu_us, cpu - before);
 		before = cpu;
@@ -55,7 +63,7 @@ static int add(struct wn_waker *k, int fd, uint32_t what)
 }
 
 int wn_waker_start(struct wn_waker *k, uint32_t *sleeping, char *stack_top,
-		   struct willneed_stats *stats)
+		   struct willneed_stats *stats, int (*first)(void))
 {
 	int r;
 
@@ -67,6 +75,8 @@ int wn_waker_start(struct wn_waker *k, uint32_t *sleeping, char *stack_top,
 		return r;
 	k->sleeping = sleeping;
 	k->stats = stats;
+	k->first = first;
+	k->begun = 0;
 	k->stopping = 0;
 	k->epoll1 = (uint32_t)r + 1;
 	r = wn_sys->eventfd();
@@ -82,6 +92,13 @@ int wn_waker_start(struct wn_waker *k, uint32_t *sleeping, char *stack_top,
 	}
 	k->last = (uint32_t)r;
 	return 0;
+}
+
+int wn_waker_begun(const struct wn_waker *k)
+{
+	int32_t begun = wn_load_acquire(&k->begun);
+
+	return begun > 0 ? 1 : begun;
 }
 
 int wn_waker_add(struct wn_waker *k, int fd)
@@ -115,12 +132,15 @@ void wn_waker_stop(struct wn_waker *k)
 		wn_sys->futex_wake(&k->stopping, 1);
 		wait_until_gone(k);
 	}
+	if (k->begun > 0)
+		wn_sys->close(k->begun - 1);
 	if (k->stop1)
 		wn_sys->close((int)k->stop1 - 1);
 	if (k->epoll1)
 		wn_sys->close((int)k->epoll1 - 1);
 	/* Its id is for the kernel to zero. */
 	k->last = 0;
+	k->begun = 0;
 	k->stop1 = 0;
 	k->epoll1 = 0;
 	k->hung = 0;

@@ -24,13 +24,21 @@ struct wn_waker {
 	uint32_t rang;	    /* something happened since the helper last looked */
 	uint32_t hung;	    /* and one of the descriptors will never ring again */
 	uint32_t stopping;
+	int32_t begun;	    /* what `first` has returned; 0: it has not yet */
+	int (*first)(void);
 	uint32_t useless;   /* events in a row: after some of them it is slow to ring again */
 	struct willneed_stats *stats;
 };
 
-/* 0 or a negative errno, and then nothing is left open. */
+/*
+ * 0 or a negative errno, and then nothing is left open.  first() may take the kernel long:
+ * it is called by the new thread, and returns a descriptor, which is kept, or a negative
+ * errno.
+ */
 int wn_waker_start(struct wn_waker *k, uint32_t *sleeping, char *stack_top,
-		   struct willneed_stats *stats);
+		   struct willneed_stats *stats, int (*first)(void));
+/* 1: first() has worked; 0: it takes its time; or its negative errno. */
+int wn_waker_begun(const struct wn_waker *k);
 int wn_waker_add(struct wn_waker *k, int fd);
 void wn_waker_stop(struct wn_waker *k);
 

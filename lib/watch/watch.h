@@ -7,7 +7,8 @@
  *
  * There are three senses, and the first that works is taken: perf's events, which tell
  * each fault (taps.h), and two ways to look into the page table now and then, which tell
- * how far a reader has come (scan.h).
+ * how far a reader has come (scan.h).  Setting perf up takes the kernel a while, which the
+ * waker waits for; until then the page table is looked at.
  */
 #ifndef WN_WATCH_H
 #define WN_WATCH_H
@@ -20,11 +21,13 @@
 #include "watch/scan.h"
 #include "watch/taps.h"
 
+#define WN_NO_TAP UINT32_MAX
+
 struct wn_fault {
 	uint64_t addr;
 	uint64_t ns;	 /* when, by CLOCK_MONOTONIC */
 	uint32_t thread; /* kernel thread id; of the process where it is not known */
-	uint32_t tap;
+	uint32_t tap;	 /* or WN_NO_TAP: the page table has shown it */
 	bool major; /* its page was not in the cache */
 };
 
@@ -42,9 +45,12 @@ struct wn_watch {
 	struct wn_taps taps;
 	struct wn_waker waker;
 	struct wn_scan scan;
+	uint64_t began_ns; /* when perf was ready */
 	uint64_t rest_ns; /* how long to sleep when nothing happens */
 	bool armed;
+	bool eager;  /* perf is ready since a moment ago */
 	bool failed; /* for good */
+	bool last_look; /* at the page table: from now on perf tells */
 	bool busy;   /* the program reads what is not cached */
 };
 
