@@ -78,6 +78,11 @@ static int sys_fcntl_getfl(int fd)
 	return (int)wn_raw(SYS_fcntl, fd, F_GETFL, 0);
 }
 
+static int sys_has_lease(int fd)
+{
+	return wn_raw(SYS_fcntl, fd, F_GETLEASE, 0) == F_WRLCK;
+}
+
 static int64_t sys_position(int fd)
 {
 	return wn_raw(SYS_lseek, fd, 0, SEEK_CUR);
@@ -228,6 +233,7 @@ const struct wn_sys wn_sys_linux = {
 	.fstat = sys_fstat,
 	.fstatfs = sys_fstatfs,
 	.fcntl_getfl = sys_fcntl_getfl,
+	.has_lease = sys_has_lease,
 	.position = sys_position,
 	.futex_wait = sys_futex_wait,
 	.futex_wake = sys_futex_wake,

@@ -51,6 +51,7 @@ struct wn_sys {
 	int (*fstat)(int fd, struct stat *out);
 	int (*fstatfs)(int fd, struct statfs *out);
 	int (*fcntl_getfl)(int fd);
+	int (*has_lease)(int fd); /* for writing, which nobody may open the file during; 1 or 0 */
 	int64_t (*position)(int fd); /* where read() would read */
 	int (*futex_wait)(uint32_t *word, uint32_t value, uint64_t timeout_ns);
 	int (*futex_wake)(uint32_t *word, int count);

@@ -5,12 +5,13 @@
  * is better.  Where the kernel or the file system refuses the flag, and so has done
  * nothing, the call is made without it: the flag says how, not what.
  */
+#include "front/read.h"
+
 #include <errno.h>
 #include <sys/uio.h>
 
 #include "base/arch.h"
 #include "drop.h"
-#include "front/read.h"
 #include "reads.h"
 
 #ifndef RWF_DONTCACHE

@@ -268,6 +268,12 @@ static int do_getfl(int fd)
 	return fd >= 0 && fd < FAKE_MAX_FDS && fake_fds[fd].file1 ? fake.getfl : -EBADF;
 }
 
+static int do_has_lease(int fd)
+{
+	(void)fd;
+	return fake.lease;
+}
+
 static int64_t do_position(int fd)
 {
 	struct fake_open *o = opened(fd);
@@ -431,6 +437,7 @@ const struct wn_sys fake_sys = {
 	.fstat = do_fstat,
 	.fstatfs = do_fstatfs,
 	.fcntl_getfl = do_getfl,
+	.has_lease = do_has_lease,
 	.position = do_position,
 	.futex_wait = do_futex_wait,
 	.futex_wake = do_futex_wake,

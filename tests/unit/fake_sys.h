@@ -76,6 +76,7 @@ struct fake {
 	int refuse_nowait;    /* errno of every read under RWF_NOWAIT; 0: it works */
 	uint32_t dead_thread; /* /proc/self/task/N of this one is gone */
 	int getfl;            /* what F_GETFL says */
+	int lease;            /* has any descriptor one? */
 	int thread;           /* that makes the calls */
 	int process;
 	struct {
