@@ -85,8 +85,9 @@ static void look(struct wn_state *st, struct wn_piece_file *f, int fd, uint64_t 
 /* What is brought in ahead of readers must not be taken for "cached before". */
 static uint64_t pieces_ahead(void)
 {
-	return WN_LETGO_AHEAD + wn_min(wn_load(&wn_rt.options.value[WN_OPT_WINDOW]) >> WN_PIECE_BITS,
-			      WN_REGION_PIECES / 2);
+	uint64_t ours = wn_load(&wn_rt.options.value[WN_OPT_WINDOW]);
+
+	return WN_LETGO_AHEAD + wn_min(ours >> WN_PIECE_BITS, WN_REGION_PIECES / 2);
 }
 
 /* Readers have come to a piece: what their readahead will bring is looked at before. */

@@ -290,6 +290,17 @@ TEST(nothing_is_left_of_small_reads)
 	assert_int_equal(cached(78 * MIB, 80 * MIB), 0);
 }
 
+/* The helper reads ahead of ordinary reads, as far as they have come: that goes too. */
+TEST(what_the_helper_brought_is_dropped)
+{
+	reset_for_streams();
+	for (uint64_t at = 0; at < SIZE; at += 64 * KIB) {
+		fake_touch(file, at, wn_min(at + MIB + wn_min(at, 64 * MIB), SIZE));
+		wn_drop_stream(&run, FD, (off_t)at, 64 * KIB);
+	}
+	assert_int_equal(cached(0, SIZE), PIECE);
+}
+
 TEST(reads_of_many_pieces_are_a_way_too)
 {
 	reset_for_streams();
@@ -399,6 +410,7 @@ int main(void)
 		cmocka_unit_test(the_kernel_is_overtaken),
 		cmocka_unit_test(a_slower_reader_is_not_somebody_else),
 		cmocka_unit_test(a_long_way_is_dropped_from_its_beginning),
+		cmocka_unit_test(what_the_helper_brought_is_dropped),
 		cmocka_unit_test(nothing_is_left_of_small_reads),
 		cmocka_unit_test(reads_of_many_pieces_are_a_way_too),
 		cmocka_unit_test(a_short_way_stays),
