@@ -81,7 +81,7 @@ static struct wn_written_file *meet(struct wn_state *st, int fd, const struct st
 	w->file.elsewhere = wn_letgo_elsewhere(fd);
 	if (wn_letgo_refused(&st->drops, &w->file))
 		w->file.stopped = WN_PIECES_REFUSED;
-	wn_store(&t->used, wn_min(t->turn, WN_WRITTEN_FILES));
+	wn_store(&t->used, 1);
 	return w;
 }
 

@@ -29,7 +29,7 @@ struct wn_written_run {
 
 struct wn_writtens {
 	uint32_t busy; /* held by the thread that reads or changes what follows */
-	uint32_t used; /* files there are */
+	uint32_t used; /* 1: there is a file */
 	uint32_t turn;
 	struct wn_written_file {
 		struct wn_piece_file file;
