@@ -51,6 +51,11 @@ static int sys_fadvise(int fd, off_t offset, off_t length, int advice)
 	return (int)wn_raw(SYS_fadvise64, fd, offset, length, advice);
 }
 
+static int sys_write_out(int fd, uint64_t offset, uint64_t length)
+{
+	return (int)wn_raw(SYS_sync_file_range, fd, offset, length, SYNC_FILE_RANGE_WRITE);
+}
+
 static int sys_madvise(uint64_t addr, uint64_t length, int advice)
 {
 	return (int)wn_raw(SYS_madvise, addr, length, advice);
@@ -228,6 +233,7 @@ const struct wn_sys wn_sys_linux = {
 	.write = sys_write,
 	.preadv2 = sys_preadv2,
 	.fadvise = sys_fadvise,
+	.write_out = sys_write_out,
 	.madvise = sys_madvise,
 	.cachestat = sys_cachestat,
 	.fstat = sys_fstat,

@@ -45,6 +45,7 @@ struct wn_sys {
 	ssize_t (*write)(int fd, const void *buf, size_t n);
 	ssize_t (*preadv2)(int fd, const struct iovec *iov, off_t offset, int flags);
 	int (*fadvise)(int fd, off_t offset, off_t length, int advice);
+	int (*write_out)(int fd, uint64_t offset, uint64_t length); /* begins it */
 	int (*madvise)(uint64_t addr, uint64_t length, int advice);
 	/* Since Linux 6.5, and only for who owns the file or may write it. */
 	int (*cachestat)(int fd, uint64_t offset, uint64_t length, struct wn_cachestat *out);

@@ -10,6 +10,7 @@
 #include "drop.h"
 #include "reads.h"
 #include "runtime.h"
+#include "written.h"
 
 static __thread struct wn_reader reader __attribute__((tls_model("initial-exec")));
 static __thread struct wn_drop_run run __attribute__((tls_model("initial-exec")));
@@ -66,6 +67,7 @@ bool wn_front_lets_go(int fd)
 		return false;
 	if (drops_behind())
 		wn_drop_closing(&run, fd);
+	wn_written_closing(fd);
 	return wn_reads_closing(&reader, fd);
 }
 

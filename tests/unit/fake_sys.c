@@ -213,6 +213,13 @@ static int do_madvise(uint64_t addr, uint64_t length, int advice)
 	return (int)note(FAKE_MADVISE, -1, addr, length, -ENOMEM);
 }
 
+static int do_write_out(int fd, uint64_t offset, uint64_t length)
+{
+	fake.foul += !opened(fd) || offset % (2 << 20) || length != 2 << 20;
+	fake.write_outs++;
+	return 0;
+}
+
 static int do_cachestat(int fd, uint64_t offset, uint64_t length, struct wn_cachestat *out)
 {
 	struct fake_open *o = opened(fd);
@@ -433,6 +440,7 @@ const struct wn_sys fake_sys = {
 	.preadv2 = do_preadv2,
 	.fadvise = do_fadvise,
 	.madvise = do_madvise,
+	.write_out = do_write_out,
 	.cachestat = do_cachestat,
 	.fstat = do_fstat,
 	.fstatfs = do_fstatfs,

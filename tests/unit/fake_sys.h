@@ -92,6 +92,7 @@ struct fake {
 	uint64_t count[FAKE_KINDS + 1]; /* the last one: of all kinds */
 	uint64_t again; /* pages that advice named though they were not missing */
 	uint64_t foul;  /* things that no correct caller does: bad descriptors */
+	unsigned write_outs; /* times that pages were sent to the disk */
 	struct fake_call log[FAKE_MAX_LOG];
 	unsigned logged;
 };
