@@ -572,7 +572,7 @@ TEST(spared_until_closed)
 	open_file(SIZE);
 	become_cold();
 	assert_int_equal(refs(), 1);
-	wn_reads_spare(FD);
+	wn_reads_spare(FD, true);
 	assert_int_equal(refs(), 0);
 	become_cold();
 	become_cold();
