@@ -201,7 +201,7 @@ TEST(useless_looks_become_rare)
 		looks++;
 		fake.now_ns = s.look.due_ns > fake.now_ns ? s.look.due_ns : fake.now_ns + MS_NS;
 	}
-	assert_in_range(looks, 10000 / 16, 10000 / 16 + 100);
+	assert_in_range(looks, 10000 / 128, 10000 / 128 + 60);
 	wn_scan_close(&s);
 }
 
