@@ -225,7 +225,7 @@ static void settle(struct wn_account *a, uint64_t share)
 {
 	uint64_t pause = wn_max(wn_above(a->debt_ns, FREE_NS) * share, LOOK_NS);
 
-	a->due_ns = a->paid_ns + wn_min(pause, REST_MAX_NS);
+	a->due_ns = a->paid_ns + wn_min(pause, LULL_MAX_NS);
 }
 
 static void pay(struct wn_account *a, uint64_t cost_ns, uint64_t share, uint64_t now_ns)
