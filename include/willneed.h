@@ -10,8 +10,8 @@
  * Thread safety: every function may be called from any thread at any time; calls for the
  * same range may overlap.  Signal safety: all of them are async-signal-safe, except
  * willneed_set(), willneed_wait() and willneed_map().  After fork() a child has an engine
- * of its own, which starts empty.  off_t must be 64 bits wide (compile with -D_FILE_OFFSET_BITS=64
- * where that is not the default).
+ * of its own, which starts empty.  off_t must be 64 bits wide (compile with
+ * -D_FILE_OFFSET_BITS=64 where that is not the default).
  */
 #ifndef WILLNEED_H
 #define WILLNEED_H

@@ -49,14 +49,11 @@ static int check_file(int fd, struct stat *st)
 	return S_ISREG(st->st_mode) ? 0 : -ESPIPE;
 }
 
-/* One call of advice, until the helper has read what the device takes. */
-#define CHUNK (128u * 1024)
-
 static uint64_t chunk_of(const struct wn_file *f)
 {
 	uint64_t chunk = wn_load(&f->chunk);
 
-	return chunk ? chunk : CHUNK;
+	return chunk ? chunk : WN_SOME_WINDOW;
 }
 
 /*
@@ -168,7 +165,7 @@ EXPORT int willneed_prefetch_addr(const void *addr, size_t length)
 		wn_request_let_go(st, m.file);
 	}
 	for (uint64_t n; from < to; from += n) {
-		n = wn_min(CHUNK, wn_round_up(to - from, page));
+		n = wn_min(WN_SOME_WINDOW, wn_round_up(to - from, page));
 		wn_count(&st->stats, kernel_calls, 1);
 		r = wn_sys->madvise(from, n, MADV_WILLNEED);
 		/* Memory without a file behind it has nothing to be read. */

@@ -14,14 +14,10 @@
 #define PIECE (1024u * 1024)
 /* What a thread asks for itself at a time, while the helper does not lead. */
 #define BITE (2u * 1024 * 1024)
-/* One call of advice, until the helper has read what the device takes. */
-#define CHUNK (128u * 1024)
 
 #define CHILL 8u
 /* A fault or two in so many bytes may be chance. */
 #define FAULT_SPAN (512u * 1024)
-/* A kernel window of this size serves ascending pieces well; two readaheads would collide. */
-#define WIDE_WINDOW (4u * PIECE)
 
 struct job {
 	struct wn_state *st;
@@ -90,7 +86,7 @@ static void ask_inline(struct job *j, size_t at, size_t n)
 		return;
 	/* First, so that the helper does not begin a ride on pages that are under way. */
 	wn_cover_mark(&j->st->cover, j->id, j->offset + at, j->offset + at + n);
-	for (chunk = chunk ? chunk : CHUNK; from < to; from += chunk) {
+	for (chunk = chunk ? chunk : WN_SOME_WINDOW; from < to; from += chunk) {
 		wn_count(&j->st->stats, kernel_calls, 1);
 		if (wn_sys->madvise(from, wn_round_up(wn_min(chunk, to - from), page),
 				    MADV_WILLNEED) < 0)
@@ -119,10 +115,14 @@ static uint64_t ensure_asked(struct job *j, size_t n)
 	size_t to = j->done + n;
 	uint64_t asked = asked_from(j, j->done, to);
 
-	if (asked < n)
-		ask_inline(j, j->done + asked, wn_min(wn_max(bite_of(j), n - asked), j->n - (j->done + asked)));
+	if (asked < n) {
+		uint64_t from = j->done + asked;
+
+		ask_inline(j, from, wn_min(wn_max(bite_of(j), n - asked), j->n - from));
+	}
 	/* Without a helper nobody else keeps the device busy meanwhile. */
-	if (!wn_helper_expected(j->st) && to < j->n && !asked_from(j, to, wn_min(to + PIECE, j->n)))
+	if (!wn_helper_expected(j->st) && to < j->n &&
+	    !asked_from(j, to, wn_min(to + PIECE, j->n)))
 		ask_inline(j, to, wn_min(bite_of(j), j->n - to));
 	return asked;
 }
@@ -167,8 +167,8 @@ static void copy_cold(struct job *j)
 }
 
 /*
- * Nobody has asked for the source: is it cached?  Only what a real copy has to read tells, so
- * a little is copied, then more and more; a file that has been warm often gets large pieces
+ * Nobody has asked for the source: is it cached?  Only what a real copy has to read tells,
+ * so a little is copied, then more; a file that has been warm often gets large pieces
  * at once.  Returns at the first sign of cold, unless the kernel's own readahead is good
  * enough: then the pieces, which ascend, are all the help that it needs.
  */
@@ -197,7 +197,7 @@ static void copy_probing(struct job *j, bool alone)
 static bool kernel_serves_well(const struct job *j)
 {
 	return wn_load(&j->st->tight) ||
-	       (wn_load(&j->file->kernel_window) >= WIDE_WINDOW && !j->flags);
+	       (wn_load(&j->file->kernel_window) >= WN_WIDE_WINDOW && !j->flags);
 }
 
 /*

@@ -152,7 +152,8 @@ static void clear(struct wn_cover_slot *s, uint64_t first, uint64_t page, uint64
 				   __ATOMIC_RELAXED);
 }
 
-static void forget_everywhere(struct wn_cover *c, uint64_t name, uint64_t page, uint64_t end)
+static void forget_everywhere(struct wn_cover *c, uint64_t name, uint64_t page,
+			      uint64_t end)
 {
 	for (size_t i = 0; i < WN_COVER_SLOTS; i++) {
 		struct wn_cover_slot *s = &c->slot[i];

@@ -3,8 +3,9 @@
  * cover.h - what has been asked of the kernel a moment ago, page by page.
  * Calls base only.  Lock-free from any thread; of fixed size, so it forgets the oldest.
  * Promise: a page is only ever reported as asked for if somebody marked it, and a page
- * near it within the last few seconds (as wn_cover_tick() was told the time), unless two threads recycle the
- * same slot at the same instant: then a hint is wrong, which costs speed only.
+ * near it within the last few seconds (as wn_cover_tick() was told the time), unless two
+ * threads recycle the same slot at the same instant: then a hint is wrong, which costs
+ * speed only.
  */
 #ifndef WN_COVER_H
 #define WN_COVER_H
@@ -44,7 +45,8 @@ bool wn_cover_mark(struct wn_cover *c, struct wn_cover_file f, uint64_t from, ui
 uint32_t wn_cover_age(const struct wn_cover *c, struct wn_cover_file f, uint64_t from,
 		      uint64_t to);
 /* The pages of this range are no longer there, or soon will not be. */
-void wn_cover_forget(struct wn_cover *c, struct wn_cover_file f, uint64_t from, uint64_t to);
+void wn_cover_forget(struct wn_cover *c, struct wn_cover_file f, uint64_t from,
+		     uint64_t to);
 /* How many bytes from `from` on, without a gap and up to `to`, have been asked for. */
 uint64_t wn_cover_asked(const struct wn_cover *c, struct wn_cover_file f, uint64_t from,
 			uint64_t to);

@@ -11,7 +11,7 @@
 #include "letgo.h"
 #include "runtime.h"
 
-/* Readahead runs so far in front of a reader, and what it brought is not "cached before". */
+/* The kernel's readahead runs so far in front of a reader; ours up to the window setting. */
 #define AHEAD 17u
 /* A reader has left a piece when so much of the next one has been read. */
 #define LEFT (WN_PIECE / 4)
@@ -25,6 +25,8 @@
 #define OVERLAYFS_MAGIC 0x794c7630u
 /* Streams that the program did not mark are dropped from when they are as long as this. */
 #define LONG ((uint64_t)64 << 20)
+/* What a thread may have read in sequence of them before it is counted. */
+#define UNCOUNTED (LEFT / 2)
 /* And what was read until then is looked for so many pieces back. */
 #define REGRET (4 * LONG / WN_PIECE)
 
@@ -71,7 +73,7 @@ static void restart(struct wn_region *r, uint64_t piece)
 static void look(struct wn_state *st, struct wn_piece_file *f, int fd, uint64_t piece)
 {
 	struct wn_region *r = wn_pieces_make(&st->drops.pieces, wn_load(&f->serial), piece);
-	struct wn_cachestat found;
+	bool any;
 
 	if (!r)
 		return;
@@ -80,10 +82,17 @@ static void look(struct wn_state *st, struct wn_piece_file *f, int fd, uint64_t 
 	wn_piece_clear(&r->gone, piece);
 	if (!wn_piece_set(&r->looked, piece))
 		return;
-	if (!wn_letgo_stat(f, fd, piece, &found))
+	if (!wn_letgo_any(f, fd, piece, &any))
 		wn_store(&f->blind, 1);
-	else if (!found.cached)
+	else if (!any)
 		wn_piece_set(&r->cold, piece);
+}
+
+/* What is brought in ahead of readers must not be taken for "cached before". */
+static uint64_t pieces_ahead(void)
+{
+	return AHEAD + wn_min(wn_load(&wn_rt.options.value[WN_OPT_WINDOW]) >> WN_PIECE_BITS,
+			      WN_REGION_PIECES / 2);
 }
 
 /* Readers have come to a piece: what their readahead will bring is looked at before. */
@@ -96,7 +105,7 @@ static void enter(struct wn_state *st, struct wn_piece_file *f, struct wn_region
 	wn_lead_enter(&st->drops.pieces, f, r, piece);
 	if (!wn_letgo_check(f, fd))
 		return;
-	for (uint64_t p = piece; p < wn_min(piece + AHEAD, end); p++)
+	for (uint64_t p = piece; p < wn_min(piece + pieces_ahead(), end); p++)
 		look(st, f, fd, p);
 }
 
@@ -204,9 +213,12 @@ static void leave(struct wn_state *st, struct wn_piece_file *f, struct wn_region
 		  uint64_t piece)
 {
 	struct wn_piece *p = wn_piece_at(r, piece);
+	bool last = (piece + 1) << WN_PIECE_BITS >= f->size;
 	uint64_t most;
 
-	if (!wn_piece_set(&r->done, piece) || wn_load(&f->stopped) || !wn_letgo_check(f, fd))
+	/* What was cached before stays, and is no reason to look for anything else. */
+	if (!wn_piece_set(&r->done, piece) || wn_load(&f->stopped) ||
+	    (!last && !wn_piece_has(&r->cold, piece)) || !wn_letgo_check(f, fd))
 		return;
 	if (wn_load(&f->marked)) {
 		wn_letgo(st, f, r, fd, piece);
@@ -218,7 +230,7 @@ static void leave(struct wn_state *st, struct wn_piece_file *f, struct wn_region
 	}
 	wn_letgo(st, f, r, fd, piece);
 	/* What was read before it was clear that it is long: a little at a time. */
-	most = (piece + 1) << WN_PIECE_BITS >= f->size ? LONG >> WN_PIECE_BITS : 2;
+	most = last ? LONG >> WN_PIECE_BITS : 2;
 	while (most-- && (r = left_over(st, f, &piece)))
 		wn_letgo(st, f, r, fd, piece);
 }
@@ -311,20 +323,57 @@ bool wn_drop_streams(void)
 	       wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) == WN_DROP_STREAM;
 }
 
-void wn_drop_stream(int fd, off_t offset, size_t got)
+/* The same, and how much may be read from there on until it has to be known. */
+static uint64_t stream(int fd, off_t offset, size_t got)
 {
 	struct wn_drop_read d = { .file = NULL };
 	struct wn_state *st;
+	uint64_t size;
 
-	if (!got || fd < 0 || !wn_drop_streams() || wn_wake_up(&st) < 0)
-		return;
+	if (fd < 0 || !wn_drop_streams() || wn_wake_up(&st) < 0)
+		return 0;
 	if (offset < 0) {
 		offset = wn_raw(SYS_lseek, fd, 0, SEEK_CUR);
 		if (offset < (off_t)got)
-			return;
+			return 0;
 		offset -= (off_t)got;
 	}
 	arrive(st, &d, fd, (uint64_t)offset, false);
-	if (d.file && !wn_load(&d.file->blind))
-		wn_drop_end(&d, fd, offset, got);
+	if (!d.file || wn_load(&d.file->blind))
+		return UNCOUNTED;
+	wn_drop_end(&d, fd, offset, got);
+	/* The last of a file is counted when it is read, since nothing may follow. */
+	size = wn_load(&d.file->size);
+	return wn_min(UNCOUNTED, wn_above(size, (uint64_t)offset + got));
+}
+
+static void tell(struct wn_drop_run *run)
+{
+	uint32_t bytes = run->bytes;
+	off_t from = run->end < 0 ? -1 : run->end - bytes;
+
+	run->bytes = 0;
+	run->most = bytes ? stream((int)run->fd1 - 1, from, bytes) : 0;
+}
+
+void wn_drop_stream(struct wn_drop_run *run, int fd, off_t offset, size_t got)
+{
+	int64_t end = offset < 0 ? -1 : offset + (int64_t)got;
+
+	if (run->fd1 != (uint32_t)fd + 1 || run->end != offset) {
+		tell(run);
+		*run = (struct wn_drop_run){ .fd1 = (uint32_t)fd + 1 };
+	}
+	run->end = end;
+	run->bytes += (uint32_t)got;
+	if (run->bytes >= run->most)
+		tell(run);
+}
+
+void wn_drop_closing(struct wn_drop_run *run, int fd)
+{
+	if (run->fd1 != (uint32_t)fd + 1)
+		return;
+	tell(run);
+	*run = (struct wn_drop_run){ .fd1 = 0 };
 }

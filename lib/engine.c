@@ -15,8 +15,6 @@
 #define RWF_NOWAIT 8
 #endif
 
-/* What one call of advice reads where the device's limits cannot be read. */
-#define UNKNOWN_CHUNK (128u * 1024)
 /* The least that advice is given for at a time: smaller pieces cost calls and no time. */
 #define ADVICE_UNIT (1024u * 1024)
 /* A ride is given up when much more than one piece in sixteen was not there in time. */
@@ -81,7 +79,7 @@ static void set_sizes(struct wn_engine_file *f, struct wn_file *w)
 	f->readahead = l.readahead;
 	f->chunk = wn_max(l.readahead, l.request);
 	if (!f->chunk)
-		f->chunk = UNKNOWN_CHUNK;
+		f->chunk = WN_SOME_WINDOW;
 	/* The private descriptor is advised SEQUENTIAL, which doubles its window. */
 	f->unit = wn_max(2 * l.readahead, l.request);
 	if (!l.readahead || !l.request)
@@ -100,8 +98,8 @@ static void set_sizes(struct wn_engine_file *f, struct wn_file *w)
 	wn_store(&w->chunk, (uint32_t)wn_min(f->chunk, UINT32_MAX));
 }
 
-static void tell_way(const struct wn_kernel *k, uint16_t file, const struct wn_engine_file *f,
-		     int error)
+static void tell_way(const struct wn_kernel *k, uint16_t file,
+		     const struct wn_engine_file *f, int error)
 {
 	static const char names[][12] = { "", "ride", "advise", "slow", "address", "nothing" };
 	const struct wn_file *w = &k->track->files.slot[file];
@@ -161,7 +159,7 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 		return f->way != WN_NONE;
 	}
 	close_file(k->engine, f);
-	/* Before the look at the references: whoever drops the last one looks at this then. */
+	/* Before we look at the references: whoever drops the last one looks at this. */
 	wn_store(&k->engine->held, k->engine->held + 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	/* A late record of a file that nobody needs any more. */
@@ -196,8 +194,8 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 }
 
 /* A second private open file, for a readahead state of its own. */
-static bool open_lane(const struct wn_kernel *k, uint16_t file, const struct wn_engine_file *f,
-		      struct wn_lane *lane)
+static bool open_lane(const struct wn_kernel *k, uint16_t file,
+		      const struct wn_engine_file *f, struct wn_lane *lane)
 {
 	char path[48];
 	struct wn_text t = wn_text_in(path, sizeof(path));

@@ -20,9 +20,10 @@
 #include "track/mapping.h"
 #include "uring.h"
 #include "walk.h"
+#include "whole.h"
 
-/* One for each stream, and behind them one for each walk. */
-enum { WN_LANES = WN_STREAMS + WN_WALKS };
+/* One for each stream, behind them one for each walk, and for each file fetched as a whole. */
+enum { WN_LANES = WN_STREAMS + WN_WALKS + WN_WHOLES };
 
 enum wn_way { WN_UNOPENED, WN_RIDE, WN_ADVISE, WN_SLOW, WN_ADDRESS, WN_NONE };
 
@@ -48,7 +49,7 @@ struct wn_lane {
 	uint64_t watched; /* io_uring: a read of the page before this is under way; 0: none */
 	uint64_t arrived; /* and this is where such reads have ended */
 	uint64_t mark;	  /* the last window may have its mark here; 0: at its beginning */
-	/* Seeds: at the multiples of spacing from seed on, with their windows from sprout on. */
+	/* Seeds: at multiples of spacing from seed on, their windows from sprout on, */
 	uint64_t seed, sprout, top; /* and all of them below top */
 	uint64_t spacing;
 	uint32_t fd1;
@@ -86,8 +87,9 @@ struct wn_kernel {
 bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread);
 
 /*
- * Carries an order out for a stream, or for what stands in the stream's place.  The end of what has been asked for is returned; less
- * than `to`, but not than `exact`, when a ride would have to overshoot to get there.
+ * Carries an order out for a stream, or for what stands in the stream's place.  Returns
+ * the end of what has been asked for: less than `to`, but not than `exact`, when a ride
+ * would have to overshoot to get there.
  */
 uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_stream *s,
 		       const struct wn_order *o);

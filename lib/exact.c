@@ -32,19 +32,20 @@ bool wn_exact_is_cold(int fd, uint64_t from, uint64_t to)
 static bool advise(struct wn_state *st, int fd, uint64_t from, uint64_t to)
 {
 	wn_count(&st->stats, kernel_calls, 1);
-	return wn_sys->fadvise(fd, (off_t)from, (off_t)(to - from), POSIX_FADV_WILLNEED) >= 0;
+	return wn_sys->fadvise(fd, (off_t)from, (off_t)(to - from),
+			       POSIX_FADV_WILLNEED) >= 0;
 }
 
 /*
  * Advice for all of a range reads as much of it as one call of advice can, which tells how
  * much that is, before there is anybody who could look it up; 0: it cannot be known.
  */
-static uint64_t learn_chunk(struct wn_state *st, int fd, uint64_t from, uint64_t to)
+static uint64_t learn_chunk(struct wn_state *st, int fd, uint64_t from, uint64_t to,
+			    uint64_t before)
 {
-	uint64_t before, after, there;
+	uint64_t after, there;
 
-	if (!cached(fd, from, to, &before) || !advise(st, fd, from, to) ||
-	    !cached(fd, from, to, &after) || after <= before)
+	if (!advise(st, fd, from, to) || !cached(fd, from, to, &after) || after <= before)
 		return 0;
 	/* A beginning that was there before was a part of it. */
 	if (cached(fd, from, from + after, &there) && there < after)
@@ -52,18 +53,19 @@ static uint64_t learn_chunk(struct wn_state *st, int fd, uint64_t from, uint64_t
 	return wn_min(wn_round_down(after, wn_page_size()), UINT32_MAX);
 }
 
-void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct stat *file, int fd,
-		  uint64_t from, uint64_t to)
+void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct stat *file,
+		  int fd, uint64_t from, uint64_t to)
 {
 	struct wn_file *f = &wn_rt.track->files.slot[id.file];
-	uint64_t chunk = wn_load(&f->chunk), mine = wn_min(to, from + BITE), at = from;
+	uint64_t chunk = wn_load(&f->chunk), before;
+	uint64_t mine = wn_min(to, from + BITE), at = from;
 	uint16_t slot;
 
-	if (!wn_may_ask() || (chunk && to - from <= chunk))
+	if (!wn_may_ask() || (chunk ? to - from <= chunk : !cached(fd, from, to, &before)))
 		return;
 	wn_cover_mark(&st->cover, id, from, mine);
 	if (!chunk) {
-		chunk = learn_chunk(st, fd, from, to);
+		chunk = learn_chunk(st, fd, from, to, before);
 		if (!chunk)
 			return;
 		wn_store(&f->chunk, (uint32_t)chunk);
@@ -71,8 +73,8 @@ void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct sta
 	}
 	while (at < mine && advise(st, fd, at, wn_min(mine, at + chunk)))
 		at += chunk;
-	wn_count(&st->stats, asked_bytes, mine - from);
-	wn_count(&st->stats, inline_bytes, mine - from);
+	wn_count(&st->stats, asked_bytes, wn_min(at, mine) - from);
+	wn_count(&st->stats, inline_bytes, wn_min(at, mine) - from);
 	slot = mine < to ? wn_request_hold(st, file, fd) : WN_NO_FILE;
 	/* Another one, if another thread has just closed the file. */
 	if (slot != WN_NO_FILE && (slot != id.file || !wn_request(st, slot, mine, to)))

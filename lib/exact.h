@@ -23,7 +23,7 @@ bool wn_exact_is_cold(int fd, uint64_t from, uint64_t to);
  * A cold range: nothing is done when the kernel takes it in one piece.  The beginning is
  * asked for here, what comes later is a request to the helper.
  */
-void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct stat *file, int fd,
-		  uint64_t from, uint64_t to);
+void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct stat *file,
+		  int fd, uint64_t from, uint64_t to);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/sys.h"
+#include "fetch.h"
 #include "runtime.h"
 #include "serve.h"
 
@@ -44,8 +45,11 @@ static bool is_copied(const struct wn_streams *t, const struct wn_access *a)
 }
 
 /* Does it pay to see where this reader goes between its major faults? */
-static uint32_t wants_progress(const struct wn_walk *w, uint64_t window)
+static uint32_t wants_progress(const struct wn_loop *l, const struct wn_walk *w, uint64_t window)
 {
+	/* Where all has been fetched nothing else shows whether it is used. */
+	if (wn_fetch_goes_on(l, w->file))
+		return 1;
 	if (w->cached || (window >= WN_WIDE_WINDOW && !w->doubted &&
 			  !(w->down && w->steps >= WN_WALK_STEPS / 2)))
 		return 0;
@@ -81,16 +85,19 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	    !wn_engine_prepare(&l->k, a->file, a->thread))
 		return false;
 	/* Half of its window on each side of a fault, to the end of a neighbourhood. */
-	g.major = wn_max(wn_load(&file->kernel_window), WN_SOME_WINDOW) / 2 + WN_NEIGHBOURHOOD;
+	g.major = wn_max(wn_load(&file->kernel_window), WN_SOME_WINDOW) / 2 +
+		  WN_NEIGHBOURHOOD;
 	/* Or two huge pages, of which one is mapped. */
 	if (a->flags & WN_ACCESS_HUGE)
 		g.major = g.minor = 2 * wn_huge_page();
 	/* There it reads one page: only pages in a row prove anything. */
 	if (exact)
 		g = (struct wn_gaps){ .major = wn_page_size(), .minor = WN_NEIGHBOURHOOD };
-	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, wn_serve_retired, l);
+	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, wn_serve_retired,
+			  l);
 	/* A walk that is led shows in few faults, far from each other: it comes first. */
 	led = joined && l->st->walks.slot[i].steps >= WN_WALK_STEPS;
+	wn_fetch_saw(l, a, led ? &l->st->walks.slot[i] : NULL);
 	if (!led && !exact && wn_serve_stride(l, a, g.major, serial)) {
 		/* What has been asked for shows in minor faults only. */
 		wn_watch_closer(&l->st->watch, a->thread, 1);
@@ -103,7 +110,8 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, false);
 	else if (was_missing(l, w, a->offset, ns))
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, true);
-	wn_watch_closer(&l->st->watch, a->thread, wants_progress(w, wn_load(&file->kernel_window)));
+	wn_watch_closer(&l->st->watch, a->thread,
+			wants_progress(l, w, wn_load(&file->kernel_window)));
 	return joined && w->steps >= WN_WALK_STEPS && !w->cached;
 }
 
@@ -201,6 +209,7 @@ uint64_t wn_faults_round(struct wn_loop *l)
 			wn_serve_walk(l, (int)i);
 		rest = wn_min(rest, look_again(l, w));
 	}
+	rest = wn_min(rest, wn_fetch_round(l));
 	return wn_max(rest, wn_watch_soonest(&l->st->watch, l->now));
 }
 
@@ -209,5 +218,6 @@ void wn_faults_end(struct wn_loop *l)
 	for (uint32_t i = 0; i < l->st->walks.used; i++)
 		if (l->st->walks.slot[i].live)
 			wn_serve_retired(l, (int)i);
+	wn_fetch_end(l);
 	wn_watch_close(&l->st->watch);
 }

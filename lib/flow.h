@@ -22,8 +22,8 @@ enum {
 	WN_ACCESS_EXACT = 2,   /* the program asked that nothing be guessed */
 	WN_ACCESS_UP = 4,      /* the same thread has read what lies before it */
 	WN_ACCESS_DOWN = 8,    /* or what lies behind it */
-	WN_ACCESS_APART = 32,  /* or far away, and as far as the time before */
 	WN_ACCESS_HUGE = 16,   /* it asked for huge pages, and the kernel reads in such */
+	WN_ACCESS_APART = 32,  /* it is a step away, and the last step was as long */
 };
 
 struct wn_access {

@@ -14,8 +14,6 @@
 
 #define NOWAIT	  8
 #define DONTCACHE 0x80
-/* What one call starts where the device's limits cannot be read. */
-#define UNKNOWN_CHUNK (128u * 1024)
 /* After so much they are led, by so much at least, and at most. */
 #define FIRST ((uint64_t)64 << 10)
 #define LEAST ((uint64_t)2 << 20)
@@ -45,8 +43,9 @@ void wn_lead_enter(struct wn_pieces *t, struct wn_piece_file *f, struct wn_regio
 		return;
 	from = wn_piece_at(before, piece - 1);
 	wn_store(&to->ahead, (uint32_t)wn_above(wn_load(&from->ahead), WN_PIECE));
-	wn_store(&to->run, (uint32_t)wn_min((uint64_t)wn_load(&from->run) + wn_load(&from->read),
-					 (uint64_t)1 << 30));
+	wn_store(&to->run,
+		 (uint32_t)wn_min((uint64_t)wn_load(&from->run) + wn_load(&from->read),
+				  (uint64_t)1 << 30));
 }
 
 /* How far readers are led that have read so much in sequence. */
@@ -60,8 +59,8 @@ static uint64_t reach(const struct wn_piece_file *f, uint64_t read)
 	return wn_max(wn_min(wn_max(4 * read, LEAST), wn_min(most, MOST)), SCALE);
 }
 
-static void tell(struct wn_state *st, const struct wn_piece_file *f, uint64_t from, uint64_t to,
-		 uint64_t ahead)
+static void tell(struct wn_state *st, const struct wn_piece_file *f, uint64_t from,
+		 uint64_t to, uint64_t ahead)
 {
 	struct wn_access a = {
 		.offset = from,
@@ -98,7 +97,8 @@ void wn_lead_end(struct wn_state *st, struct wn_piece_file *f, uint64_t from, ui
 	from = wn_max(led, to - start);
 	to = to - start + ahead;
 	/* In steps of a quarter of it; each is asked for by one thread. */
-	if (!ahead || to < from + ahead / 4 || !wn_swap32(&p->ahead, (uint32_t)led, (uint32_t)to))
+	if (!ahead || to < from + ahead / 4 ||
+	    !wn_swap32(&p->ahead, (uint32_t)led, (uint32_t)to))
 		return;
 	tell(st, f, start + from, start + to, ahead);
 }
@@ -117,7 +117,7 @@ static void learn_limits(struct wn_leads *d, uint64_t dev)
 	d->window = l.readahead;
 	d->chunk = wn_round_down(wn_max(l.readahead, l.request), wn_page_size());
 	if (!d->chunk)
-		d->chunk = UNKNOWN_CHUNK;
+		d->chunk = WN_SOME_WINDOW;
 }
 
 /* Starts what is missing from a page on: -EAGAIN; or the page is there: 0; or an error. */
@@ -132,8 +132,8 @@ static ssize_t start(const struct lead *k, uint64_t at, uint64_t length)
 }
 
 /* Starts all of a range; false when something in it is there already, or for ever not. */
-static bool start_all(const struct lead *k, const struct wn_leads *d, uint64_t *at, uint64_t to,
-		      ssize_t *r)
+static bool start_all(const struct lead *k, const struct wn_leads *d, uint64_t *at,
+		      uint64_t to, ssize_t *r)
 {
 	for (; *at < to && !wn_load(&wn_rt.stops); *at += wn_min(to - *at, d->chunk)) {
 		*r = start(k, *at, wn_min(to - *at, d->chunk));

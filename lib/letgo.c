@@ -33,7 +33,8 @@ static bool is_mapped(const struct stat *file)
 	struct wn_map m;
 	uint16_t slot = wn_file_find(&wn_rt.track->files, file, &serial);
 
-	return slot != WN_NO_FILE && wn_map_find_offset(wn_rt.track, slot, WN_ANY_OFFSET, &m);
+	return slot != WN_NO_FILE &&
+	       wn_map_find_offset(wn_rt.track, slot, WN_ANY_OFFSET, &m);
 }
 
 bool wn_letgo_check(struct wn_piece_file *f, int fd)
@@ -68,7 +69,8 @@ static bool stat_mapped(int fd, uint64_t from, struct wn_cachestat *out)
 	return r >= 0;
 }
 
-bool wn_letgo_stat(struct wn_piece_file *f, int fd, uint64_t piece, struct wn_cachestat *out)
+bool wn_letgo_stat(struct wn_piece_file *f, int fd, uint64_t piece,
+		   struct wn_cachestat *out)
 {
 	uint64_t from = piece << WN_PIECE_BITS;
 	int r;
@@ -80,6 +82,19 @@ bool wn_letgo_stat(struct wn_piece_file *f, int fd, uint64_t piece, struct wn_ca
 		return r >= 0;
 	wn_store(&f->elsewhere, 1);
 	return stat_mapped(fd, from, out);
+}
+
+bool wn_letgo_any(struct wn_piece_file *f, int fd, uint64_t piece, bool *any)
+{
+	struct wn_cachestat found = { 0 };
+	bool known = true;
+
+	if (wn_load(&f->elsewhere) ||
+	    wn_sys->cachestat(fd, piece << WN_PIECE_BITS, wn_page_size(), &found) < 0 ||
+	    !found.cached)
+		known = wn_letgo_stat(f, fd, piece, &found);
+	*any = found.cached;
+	return known;
 }
 
 /* Has somebody read what was dropped?  Looks at the pieces in front of this one. */
@@ -95,8 +110,8 @@ static bool read_again(struct wn_piece_file *f, struct wn_region *r, int fd, uin
 	/* All in one call, where it is one. */
 	if (wn_load(&f->elsewhere))
 		return wn_letgo_stat(f, fd, first, &found) && found.cached;
-	return wn_sys->cachestat(fd, first << WN_PIECE_BITS, (piece - first) << WN_PIECE_BITS,
-				 &found) >= 0 &&
+	return wn_sys->cachestat(fd, first << WN_PIECE_BITS,
+				 (piece - first) << WN_PIECE_BITS, &found) >= 0 &&
 	       found.cached;
 }
 
@@ -116,7 +131,8 @@ void wn_letgo(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r,
 		wn_letgo_never(&st->drops, f);
 	if (!wn_letgo_stat(f, fd, piece, &left))
 		return;
-	wn_count(&st->stats, dropped_bytes, wn_above(found.cached, left.cached) * wn_page_size());
+	wn_count(&st->stats, dropped_bytes,
+		 wn_above(found.cached, left.cached) * wn_page_size());
 	if (!left.cached)
 		wn_piece_set(&r->gone, piece);
 }

@@ -21,7 +21,8 @@ struct wn_line {
 /* Between the two, the caller adds to text. */
 bool wn_line_begin(struct wn_line *l, const struct wn_options *o);
 void wn_line_end(struct wn_line *l);
-void wn_log(const struct wn_options *o, const char *what, const char *more, uint64_t number);
+void wn_log(const struct wn_options *o, const char *what, const char *more,
+	    uint64_t number);
 
 /* Opens a file that the user named, or "stderr", for appending: a descriptor or -errno. */
 int wn_log_open(const char *path);

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/sys.h"
 #include "faults.h"
+#include "fetch.h"
 #include "lead.h"
 #include "runtime.h"
 #include "serve.h"
@@ -132,6 +133,8 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 	if (index < 0)
 		return;
 	s = &t->slot[index];
+	if (a->kind == WN_ACCESS_STEP && !s->exact)
+		wn_fetch_copied(l, a);
 	if (a->kind == WN_ACCESS_BEGIN && !s->run)
 		wn_count(&l->st->stats, streams, 1);
 	wn_engine_judge(&l->k, index, a->file, a->flags & WN_ACCESS_FAULTED);
@@ -293,7 +296,7 @@ uint64_t wn_loop_round(struct wn_loop *l)
 	l->now = wn_sys->now_ns();
 	wn_cover_tick(&st->cover, l->now);
 	wn_reads_expire(st, l->now, STREAM_NS);
-	/* It takes the kernel a while to tell, so not where faults are watched and tell nothing. */
+	/* Telling takes the kernel a while: not where faults are watched in vain. */
 	if (!st->policy.checked_ns || live_streams(&st->streams) || wn_loop_news(st))
 		wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
 	let_go(l);

@@ -18,9 +18,15 @@ enum wn_option {
 
 /* The words of the CHOICE settings, in the order of options.def. */
 enum wn_mode { WN_MODE_OFF, WN_MODE_OBSERVE, WN_MODE_ON };
-enum wn_engine_choice { WN_ENGINE_AUTO, WN_ENGINE_HELPER, WN_ENGINE_INLINE, WN_ENGINE_NULL };
+enum wn_engine_choice {
+	WN_ENGINE_AUTO,
+	WN_ENGINE_HELPER,
+	WN_ENGINE_INLINE,
+	WN_ENGINE_NULL,
+};
 enum wn_io_choice { WN_IO_AUTO, WN_IO_SYSCALL, WN_IO_URING };
 enum wn_random_choice { WN_RANDOM_OBEY, WN_RANDOM_PROVE };
+enum wn_whole_choice { WN_WHOLE_OFF, WN_WHOLE_AUTO };
 enum wn_reads_choice { WN_READS_OFF, WN_READS_ON };
 enum wn_watch_choice {
 	WN_WATCH_AUTO,
@@ -41,7 +47,7 @@ enum {
 };
 
 struct wn_options {
-	uint64_t value[WN_OPT_COUNT]; /* CHOICE: the index; SIZE, NUMBER: the number; TEXT: is set */
+	uint64_t value[WN_OPT_COUNT]; /* CHOICE: its index; TEXT: is it set */
 	char text[WN_OPTION_TEXTS][WN_OPTION_TEXT_MAX];
 };
 

@@ -124,8 +124,8 @@ uint32_t wn_pieces_readers(const struct wn_pieces *t, uint32_t serial)
 
 		/* Each has a piece at its front that is not done, and nobody goes on. */
 		if (wn_load(&r->key) >> NUMBER_BITS == serial)
-			fronts += (uint32_t)__builtin_popcountll(going & ~wn_load(&r->done) &
-								 ~(going >> 1));
+			fronts += (uint32_t)__builtin_popcountll(
+				going & ~wn_load(&r->done) & ~(going >> 1));
 	}
 	return fronts;
 }

@@ -22,7 +22,12 @@
 #define WN_PIECE_BITS 21
 #define WN_PIECE ((uint64_t)1 << WN_PIECE_BITS)
 
-enum { WN_PIECE_FILES = 32, WN_PIECE_REGIONS = 64, WN_REGION_PIECES = 64, WN_PIECE_FDS = 256 };
+enum {
+	WN_PIECE_FILES = 32,
+	WN_PIECE_REGIONS = 64,
+	WN_REGION_PIECES = 64,
+	WN_PIECE_FDS = 256,
+};
 
 /* STAY: nothing is dropped any more.  REFUSED: and reads that begin now keep their flag. */
 enum wn_pieces_fate { WN_PIECES_DROP, WN_PIECES_STAY, WN_PIECES_REFUSED };
@@ -37,7 +42,7 @@ struct wn_piece_file {
 	uint32_t blind;			  /* what is cached of it is not known */
 	uint32_t elsewhere;		  /* cachestat() knows nothing of its pages */
 	uint32_t readers;		  /* about so many go through it */
-	uint32_t unled;			  /* the flag is not known here, or parts of pages are read */
+	uint32_t unled;			  /* no flag here, or parts of pages are read */
 	int32_t fd;			  /* that it was last met under */
 };
 
@@ -49,14 +54,14 @@ struct wn_region {
 	uint64_t cold;	 /* they were not */
 	uint64_t going;	 /* they are read in sequence */
 	uint64_t done;	 /* all has been read, and what had to be dropped was */
-	uint64_t kept;	 /* they are done, and not dropped because the way is not long yet */
+	uint64_t kept;	 /* done, and not dropped because the way is not long yet */
 	uint64_t gone;	 /* all of them was dropped, and not read again by us */
 	struct wn_piece {
 		uint64_t edge; /* where the last read that began here has ended */
 		uint32_t read; /* bytes */
 		uint32_t near; /* reads in a row that began about where others ended */
 		uint32_t run;  /* bytes read in sequence before it, 1 GiB at most */
-		uint32_t ahead; /* from its beginning on, what is read ahead; may end behind it */
+		uint32_t ahead; /* from its beginning, what is read ahead; may be past it */
 	} piece[WN_REGION_PIECES];
 };
 
@@ -84,7 +89,8 @@ static inline bool wn_piece_set(uint64_t *set, uint64_t piece)
 {
 	uint64_t bit = wn_piece_bit(piece);
 
-	return !(wn_load(set) & bit) && !(__atomic_fetch_or(set, bit, __ATOMIC_SEQ_CST) & bit);
+	return !(wn_load(set) & bit) &&
+	       !(__atomic_fetch_or(set, bit, __ATOMIC_SEQ_CST) & bit);
 }
 
 /* True when the bit was set, and no longer is. */
@@ -92,7 +98,8 @@ static inline bool wn_piece_clear(uint64_t *set, uint64_t piece)
 {
 	uint64_t bit = wn_piece_bit(piece);
 
-	return (wn_load(set) & bit) && (__atomic_fetch_and(set, ~bit, __ATOMIC_SEQ_CST) & bit);
+	return (wn_load(set) & bit) &&
+	       (__atomic_fetch_and(set, ~bit, __ATOMIC_SEQ_CST) & bit);
 }
 
 static inline bool wn_piece_has(const uint64_t *set, uint64_t piece)

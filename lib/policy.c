@@ -47,7 +47,8 @@ uint64_t wn_policy_unit(const struct wn_policy *p, uint64_t unit, uint32_t strea
 	return share >= 3 * unit ? unit : wn_min(unit, wn_max(share / 4, SMALLEST_UNIT));
 }
 
-static uint64_t lead_of(const struct wn_options *o, const struct wn_stream *s, uint64_t unit)
+static uint64_t lead_of(const struct wn_options *o, const struct wn_stream *s,
+			uint64_t unit)
 {
 	return wn_min(wn_max(s->lead, 2 * unit), wn_load(&o->value[WN_OPT_WINDOW]));
 }
@@ -64,8 +65,8 @@ void wn_policy_pace(const struct wn_options *o, struct wn_stream *s, uint64_t un
  * How far to ask: to the end of what is being read for certain, and behind it as far as
  * the lead and the evidence go; never further from the reader than the window.
  */
-static uint64_t goal_of(const struct wn_options *o, const struct wn_stream *s, uint64_t window,
-			const struct wn_bounds *b)
+static uint64_t goal_of(const struct wn_options *o, const struct wn_stream *s,
+			uint64_t window, const struct wn_bounds *b)
 {
 	uint64_t guess = wn_min(lead_of(o, s, b->unit), wn_stream_outlook(s));
 	uint64_t goal = wn_min(s->end + guess, s->pos + window);

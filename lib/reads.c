@@ -9,6 +9,7 @@
 #include "helper.h"
 #include "request.h"
 #include "runtime.h"
+#include "walk.h"
 
 #define KIB 1024u
 #define MIB (1024u * KIB)
@@ -18,17 +19,17 @@
 #define WARM MIB
 /* What is no regular file, and what is nothing to be read ahead. */
 #define IGNORED (63u * MIB)
-/* One that comes from elsewhere in the file by no more than so many pieces is near. */
-#define BAND 16
-#define GAP (64u * KIB)
-/* Where the kernel reads so much at a time by itself, upward it is best left alone. */
-#define WIDE_WINDOW (4u * MIB)
 
 /*
- * Descriptors advised POSIX_FADV_RANDOM.  Not in the state, which only files that are read
- * cold bring into being, and which a forked child finds empty.
+ * What is known of descriptors.  Not in the state, which only files that are read cold bring
+ * into being, and which a forked child finds empty.
  */
-static uint64_t random_fds[WN_READ_FDS / 64];
+struct fds {
+	uint64_t word[WN_READ_FDS / 64];
+};
+
+static struct fds random_fds; /* advised POSIX_FADV_RANDOM */
+static struct fds spared_fds; /* opening their files once more would be noticed */
 
 struct look {
 	struct wn_state *st;
@@ -41,28 +42,44 @@ struct look {
 	uint32_t thread;
 	bool led;  /* it has been asked for, and by us */
 	bool cold; /* the thread had to read from a device */
+	bool random; /* the program asked for no guesses; it is to prove that they are right */
 };
 
-static bool is_random(int fd)
+static bool has(const struct fds *f, int fd)
 {
-	return fd < WN_READ_FDS && wn_load(&random_fds[fd / 64]) >> fd % 64 & 1;
+	return fd >= 0 && fd < WN_READ_FDS && wn_load(&f->word[fd / 64]) >> fd % 64 & 1;
+}
+
+static void put(struct fds *f, int fd, bool in)
+{
+	uint64_t bit = (uint64_t)1 << ((unsigned)fd % 64);
+
+	/* Threads that say the same at once must not undo it. */
+	if (fd < 0 || fd >= WN_READ_FDS || has(f, fd) == in)
+		return;
+	if (in)
+		__atomic_fetch_or(&f->word[fd / 64], bit, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and(&f->word[fd / 64], ~bit, __ATOMIC_RELAXED);
+}
+
+/* May it be read ahead of, as far as is known of the descriptor? */
+static bool wants(int fd)
+{
+	return !has(&spared_fds, fd) &&
+	       (!has(&random_fds, fd) ||
+		wn_load(&wn_rt.options.value[WN_OPT_RANDOM]) == WN_RANDOM_PROVE);
 }
 
 void wn_reads_advised(int fd, int advice)
 {
-	uint64_t bit;
-
-	if (fd < 0 || fd >= WN_READ_FDS)
-		return;
-	bit = (uint64_t)1 << fd % 64;
 	if (advice == POSIX_FADV_RANDOM)
-		__atomic_fetch_or(&random_fds[fd / 64], bit, __ATOMIC_RELAXED);
-	else if (is_random(fd) &&
-		 (advice == POSIX_FADV_NORMAL || advice == POSIX_FADV_SEQUENTIAL))
-		__atomic_fetch_and(&random_fds[fd / 64], ~bit, __ATOMIC_RELAXED);
+		put(&random_fds, fd, true);
+	else if (advice == POSIX_FADV_NORMAL || advice == POSIX_FADV_SEQUENTIAL)
+		put(&random_fds, fd, false);
 }
 
-/* Did the thread have to read from a device since its last look?  Not known at the first. */
+/* Did the thread have to read from a device since its last look?  Unknown at the first. */
 enum { COLD_NO, COLD_YES, COLD_UNKNOWN };
 
 static int had_to_read(struct wn_reader *me)
@@ -83,6 +100,14 @@ static bool is_leased(const struct look *l)
 	return wn_load(&l->read->leased) && wn_load(&l->read->serial) == l->id.serial;
 }
 
+/* Another file had this slot before: what is noted there is not about this one. */
+static void begin_anew(struct wn_read_file *f, uint32_t serial)
+{
+	wn_marks_clear(&f->marks);
+	wn_store(&f->gaps, 0);
+	wn_store(&f->serial, serial);
+}
+
 /* A reference that lasts until the file is quiet, or a descriptor of it is closed. */
 static bool lease(struct look *l)
 {
@@ -99,12 +124,9 @@ static bool lease(struct look *l)
 	l->file = &wn_rt.track->files.slot[slot];
 	l->id.serial = wn_load(&l->file->serial);
 	l->read = &l->st->reads.file[slot];
-	if (wn_load(&l->read->serial) != l->id.serial) {
-		for (int i = 0; i < WN_MARKS; i++)
-			l->read->mark[i] = (struct wn_mark){ 0 };
-		wn_store(&l->read->leased, 0);
-		wn_store(&l->read->serial, l->id.serial);
-	}
+	/* No lease is lost by that: a slot that is leased does not get another file. */
+	if (wn_load(&l->read->serial) != l->id.serial)
+		begin_anew(l->read, l->id.serial);
 	/* Another thread was first: one reference will do. */
 	if (!wn_swap32(&l->read->leased, 0, 1))
 		wn_track_drop(wn_rt.track, &l->st->lock, slot);
@@ -127,42 +149,6 @@ static bool is_asked(const struct look *l)
 	return wn_cover_asked(&l->st->cover, l->id, l->from, l->from + 1);
 }
 
-/* How this read continues what was read at the mark: what to tell the helper. */
-static bool compare(const struct wn_mark *m, const struct look *l, struct wn_access *a)
-{
-	uint64_t from = wn_load(&m->from), to = wn_load(&m->to);
-	uint64_t unseen = wn_load(&m->granted) + GAP;
-	uint64_t n = l->to - l->from;
-	uint64_t far = BAND * wn_min(wn_max(n, wn_page_size()) + wn_load(&m->granted), MIB);
-
-	a->offset = l->from;
-	a->length = n;
-	a->flags = 0;
-	if (!to)
-		return false;
-	if (l->from >= to && l->from - to <= unseen) {
-		a->flags = WN_ACCESS_UP;
-		a->offset = to;
-		a->length = l->to - to;
-		return true;
-	}
-	if (l->to <= from && from - l->to <= unseen) {
-		a->flags = WN_ACCESS_DOWN;
-		a->length = from - l->from;
-		return true;
-	}
-	if ((l->from > to ? l->from - to : to - l->from) <= far) {
-		/* Others have read what lies between, if this thread found its part of it warm. */
-		if (l->from > to && wn_load(&m->granted)) {
-			a->offset = to;
-			a->length = l->to - to;
-		}
-		return true;
-	}
-	a->flags = WN_ACCESS_APART;
-	return (int64_t)(l->from - from) == wn_load(&m->step);
-}
-
 static void tell(struct look *l, struct wn_access *a)
 {
 	struct wn_state *st = l->st;
@@ -171,17 +157,18 @@ static void tell(struct look *l, struct wn_access *a)
 	a->thread = l->thread;
 	a->file = l->id.file;
 	a->kind = WN_ACCESS_READ;
+	a->flags |= l->random ? WN_ACCESS_EXACT : 0;
 	wn_ring_push(&st->ring, a);
 	wn_count(&st->stats, reads_told, 1);
 	progress = wn_add(&st->progress, a->length) + a->length;
-	/* What others have read meanwhile belongs to the picture, but is no reason to wake. */
+	/* What others have read belongs to the picture, but is no reason to wake. */
 	if (l->led ? progress >= wn_load(&st->wake_at) : l->cold)
 		wn_helper_kick(st);
 }
 
 /*
- * How much may be read before the next look: nothing while it is cold and not led, an eighth
- * of the run once it is led, and more and more where nothing has to be read.
+ * How much may be read before the next look: nothing while it is cold and not led, an
+ * eighth of the run once it is led, and more and more where nothing has to be read.
  */
 static uint64_t grant_for(const struct look *l, const struct wn_mark *m, uint64_t run)
 {
@@ -193,22 +180,23 @@ static uint64_t grant_for(const struct look *l, const struct wn_mark *m, uint64_
 /* A read of a file that has been cold: where does it belong? */
 static uint64_t follow(struct look *l)
 {
-	struct wn_access a = { 0 };
+	uint64_t run = 0, grant;
+	struct wn_access a;
 	struct wn_mark *m;
-	uint64_t run, grant;
-	bool near;
+	bool told;
 
 	l->thread = (uint32_t)wn_sys->gettid();
-	m = &l->read->mark[l->thread % WN_MARKS];
-	near = compare(m, l, &a);
-	run = near && a.flags != WN_ACCESS_APART ? wn_load(&m->run) + a.length : 0;
+	m = wn_marks_find(&l->read->marks, l->thread, l->from, l->to, &a, &told);
+	/* Where gaps are left for good, every single read shows the step. */
+	if (told && a.flags != WN_ACCESS_APART && !wn_load(&l->read->gaps))
+		run = wn_load(&m->run) + a.length;
 	grant = grant_for(l, m, run);
-	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WIDE_WINDOW)
+	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WN_WIDE_WINDOW &&
+	    !l->random)
 		grant = WARM;
-	else if (near)
+	else if (told)
 		tell(l, &a);
 	wn_store(&m->warm, l->cold || l->led ? 0 : wn_load(&m->warm) + 1);
-	wn_store(&m->step, (int64_t)(l->from - wn_load(&m->from)));
 	wn_store(&m->from, l->from);
 	wn_store(&m->to, l->to);
 	wn_store(&m->run, run);
@@ -226,9 +214,10 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 	if (wn_sys->fstat(fd, &l.stat) < 0)
 		return 0;
 	size = (uint64_t)l.stat.st_size;
-	if (!S_ISREG(l.stat.st_mode) || size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]) ||
-	    is_random(fd))
+	if (!S_ISREG(l.stat.st_mode) || !wants(fd) ||
+	    size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]))
 		return IGNORED;
+	l.random = has(&random_fds, fd);
 	cold = had_to_read(me);
 	if (at == WN_AT_POSITION)
 		at = wn_sys->position(fd);
@@ -247,23 +236,26 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		leased = is_leased(&l);
 	}
 	l.led = asked && leased;
-	l.cold = !asked && (cold == COLD_YES || (cold == COLD_UNKNOWN && l.to - l.from >= FIRST &&
-					     wn_exact_is_cold(fd, l.from, l.to)));
+	l.cold = !asked &&
+		 (cold == COLD_YES || (cold == COLD_UNKNOWN && l.to - l.from >= FIRST &&
+				       wn_exact_is_cold(fd, l.from, l.to)));
 	/* It is warm, or the program itself has asked for it. */
 	if (!leased && !l.cold)
 		return cold == COLD_UNKNOWN ? FIRST : WARM;
-	if (wn_wake_up(&l.st) < 0 || wn_load(&l.st->tight) || !lease(&l) ||
-	    wn_load(&l.file->useless))
+	if (wn_wake_up(&l.st) < 0)
 		return WARM;
 	wn_count(&l.st->stats, reads_cold, l.cold || l.led);
-	if (l.cold && ahead && l.to - l.from >= FIRST)
+	if (wn_mode() != WN_MODE_ON || wn_load(&l.st->tight) || !wn_helper_expected(l.st) || !lease(&l) ||
+	    wn_load(&l.file->useless))
+		return WARM;
+	if (l.cold && ahead && !l.random && l.to - l.from >= FIRST)
 		wn_exact_ask(l.st, l.id, &l.stat, fd, l.from, l.to);
 	return follow(&l);
 }
 
 static bool wanted(void)
 {
-	return !wn_load(&wn_rt.dormant) && wn_mode() == WN_MODE_ON &&
+	return !wn_load(&wn_rt.dormant) && wn_mode() != WN_MODE_OFF &&
 	       wn_load(&wn_rt.options.value[WN_OPT_READS]) != WN_READS_OFF;
 }
 
@@ -292,28 +284,55 @@ void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahea
 	g->left = (uint16_t)((wanted() ? look(me, fd, at, n, ahead) : IGNORED) / KIB);
 }
 
-void wn_reads_closing(struct wn_reader *me, int fd)
+static void let_go(struct wn_state *st, uint16_t slot)
 {
-	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
-	struct wn_state *st = wn_awake();
-	uint16_t *by, slot;
-
-	if (g->fd1 == (unsigned)fd + 1)
-		*g = (struct wn_grant){ 0 };
-	wn_reads_advised(fd, POSIX_FADV_NORMAL);
-	if (!st || fd < 0)
-		return;
-	by = &st->reads.by_fd[fd % WN_READ_FDS];
-	slot = wn_load(by);
-	/* In the child of a vfork() it is a copy: its parent reads on. */
-	if (!slot || (st->pid && st->pid != (uint32_t)wn_sys->getpid()))
-		return;
-	wn_store(by, 0);
-	if (!wn_swap32(&st->reads.file[--slot].leased, 1, 0))
+	if (!wn_swap32(&st->reads.file[slot].leased, 1, 0))
 		return;
 	wn_track_drop(wn_rt.track, &st->lock, slot);
 	if (!wn_load(&wn_rt.track->files.slot[slot].refs))
 		wn_released(st);
+}
+
+/* In the child of a vfork() it is a copy: its parent reads on. */
+static bool is_ours(const struct wn_state *st)
+{
+	return !st->pid || st->pid == (uint32_t)wn_sys->getpid();
+}
+
+void wn_reads_closing(struct wn_reader *me, int fd)
+{
+	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
+	struct wn_state *st = wn_awake();
+	uint16_t slot;
+
+	if (fd < 0)
+		return;
+	if (g->fd1 == (unsigned)fd + 1)
+		*g = (struct wn_grant){ 0 };
+	slot = st ? wn_load(&st->reads.by_fd[fd % WN_READ_FDS]) : 0;
+	if ((!slot && !has(&random_fds, fd) && !has(&spared_fds, fd)) || (st && !is_ours(st)))
+		return;
+	put(&random_fds, fd, false);
+	put(&spared_fds, fd, false);
+	if (!slot)
+		return;
+	wn_store(&st->reads.by_fd[fd % WN_READ_FDS], 0);
+	let_go(st, (uint16_t)(slot - 1));
+}
+
+void wn_reads_spare(int fd)
+{
+	struct wn_state *st = wn_awake();
+	struct stat file;
+	uint32_t serial;
+	uint16_t slot;
+
+	put(&spared_fds, fd, true);
+	if (!st || wn_sys->fstat(fd, &file) < 0 || !is_ours(st))
+		return;
+	slot = wn_file_find(&wn_rt.track->files, &file, &serial);
+	if (slot != WN_NO_FILE)
+		let_go(st, slot);
 }
 
 void wn_reads_expire(struct wn_state *st, uint64_t now_ns, uint64_t quiet_ns)
@@ -324,11 +343,14 @@ void wn_reads_expire(struct wn_state *st, uint64_t now_ns, uint64_t quiet_ns)
 		return;
 	r->expired_ns = now_ns;
 	for (uint16_t i = 0; i < WN_FILES; i++) {
-		if (!wn_load(&r->file[i].leased))
+		if (!wn_load(&r->file[i].leased)) {
+			r->seen_ns[i] = 0;
 			continue;
+		}
 		if (!r->seen_ns[i])
 			r->seen_ns[i] = now_ns;
-		if (now_ns - r->seen_ns[i] < quiet_ns || !wn_swap32(&r->file[i].leased, 1, 0))
+		if (now_ns - r->seen_ns[i] < quiet_ns ||
+		    !wn_swap32(&r->file[i].leased, 1, 0))
 			continue;
 		r->seen_ns[i] = 0;
 		wn_track_drop(wn_rt.track, &st->lock, i);

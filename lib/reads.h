@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * reads.h - what threads of the program read through descriptors.
- * For front/: runs on the program's threads, around read() and its kin.  Takes a lock for a
- * moment when a file is met, nothing is waited for but in wn_reads_closing(), and errno is
- * untouched.
+ * For front/: runs on the program's threads, around read() and its kin; calls request and
+ * exact.  Takes the track lock for a moment when a cold file is met, waits for nothing but
+ * in wn_reads_closing(), and leaves errno alone.
  *
- * Most reads are not looked at: a thread is granted so many bytes of a descriptor until the
- * next look.  A look asks the kernel which file this is and whether the thread had to read
- * from a device since its last look; files that are warm, small or no files at all get large
- * grants.  What is read cold, and in some order, is told to the helper.
+ * Most reads are not looked at: a thread is granted so many bytes of a descriptor until
+ * the next look.  A look asks the kernel which file this is and whether the thread had to
+ * read from a device since its last look; files that are warm, small or no files at all
+ * get large grants.  What is read cold, and in some order, is told to the helper.
  */
 #ifndef WN_READS_H
 #define WN_READS_H
@@ -19,9 +19,10 @@
 #include <sys/types.h>
 
 #include "base/mem.h"
+#include "marks.h"
 #include "track/file.h"
 
-enum { WN_GRANTS = 8, WN_MARKS = 8, WN_READ_FDS = 1024 };
+enum { WN_GRANTS = 8, WN_READ_FDS = 1024 };
 
 /* In thread-local storage: all zeroes is a thread that has not read yet. */
 struct wn_reader {
@@ -29,24 +30,21 @@ struct wn_reader {
 		uint16_t fd1;  /* the descriptor, plus one */
 		uint16_t left; /* KiB that may be read before the next look */
 	} grant[WN_GRANTS];
-	uint64_t blocks; /* what the thread had read from devices at its last look, plus one */
+	uint64_t blocks; /* read from devices at the last look, plus one */
 };
 
-/* What has been read lately of a file; written by all its readers, each at its own mark. */
+/*
+ * What has been read lately of each file.  All its readers write here with relaxed stores,
+ * each at its own mark; two threads that share one spoil it, which costs speed only.
+ */
 struct wn_reads {
 	struct wn_read_file {
 		_Alignas(64) uint32_t serial; /* of the file slot */
 		uint32_t leased; /* a reference is held, until it is quiet or closed */
-		struct wn_mark {
-			uint64_t from;	  /* the last read that was looked at */
-			uint64_t to;
-			uint64_t run;	  /* bytes that were read in sequence before it */
-			int64_t step;	  /* from the beginning of the one before */
-			uint64_t granted; /* bytes that may have been read unseen since */
-			uint64_t warm;	  /* looks in a row that found nothing to be read */
-		} mark[WN_MARKS];
+		uint32_t gaps;	 /* the helper's: reads leave gaps, and may be steps of a stride */
+		struct wn_marks marks;
 	} file[WN_FILES];
-	uint16_t by_fd[WN_READ_FDS]; /* by descriptor: the slot whose lease it began, plus one */
+	uint16_t by_fd[WN_READ_FDS]; /* the slot that it was leased for, plus one */
 	uint64_t seen_ns[WN_FILES];  /* the helper's: when a read was told to it last */
 	uint64_t expired_ns;	     /* the helper's: when it last looked for quiet files */
 };
@@ -73,6 +71,9 @@ void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahea
 
 /* A descriptor is about to be closed.  Returns when the helper has let go of its file. */
 void wn_reads_closing(struct wn_reader *me, int fd);
+
+/* Its file must not be opened once more: the helper lets go of it, until it is closed. */
+void wn_reads_spare(int fd);
 
 /* The program has given advice for all of a descriptor; POSIX_FADV_RANDOM: no guessing. */
 void wn_reads_advised(int fd, int advice);

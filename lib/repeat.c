@@ -8,8 +8,6 @@
 #include "request.h"
 #include "runtime.h"
 
-/* What one call of advice reads, until the helper has read what the device takes. */
-#define CHUNK (128u * 1024)
 /* About a second. */
 #define OLD_TICKS 1024
 
@@ -132,7 +130,8 @@ static void look_again(const struct wn_repeat *r, uint64_t size)
 {
 	struct wn_cover *c = &r->st->cover;
 	uint64_t page = wn_page_size();
-	uint64_t from = wn_round_down(r->from, page), to = wn_min(wn_round_up(r->to, page), size);
+	uint64_t from = wn_round_down(r->from, page);
+	uint64_t to = wn_min(wn_round_up(r->to, page), size);
 	uint64_t first = wn_round_down(from, WN_COVER_REACH);
 	uint64_t last = wn_min(wn_round_up(to, WN_COVER_REACH), size);
 	uint32_t age = wn_cover_age(c, r->id, from, to);
@@ -157,7 +156,7 @@ static bool tell(struct wn_repeat *r, uint64_t from, uint64_t to)
 	uint64_t chunk = wn_load(&wn_rt.track->files.slot[r->id.file].chunk);
 	uint64_t first = wn_round_down(from, wn_page_size());
 
-	r->taken = wn_min(to, first + (chunk ? chunk : CHUNK));
+	r->taken = wn_min(to, first + (chunk ? chunk : WN_SOME_WINDOW));
 	return wn_cover_mark(&r->st->cover, r->id, from, r->taken);
 }
 

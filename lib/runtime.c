@@ -50,7 +50,8 @@ static bool chosen(const struct wn_options *o)
 }
 
 /* The very function of this copy, whatever the name is bound to. */
-extern const char *own_version(void) __attribute__((alias("willneed_version"), visibility("hidden")));
+extern const char *own_version(void)
+	__attribute__((alias("willneed_version"), visibility("hidden")));
 
 __attribute__((visibility("default"))) const char *willneed_version(void)
 {
@@ -159,7 +160,8 @@ void wn_set_gate(void)
 	const struct wn_track *t = wn_awake() ? wn_rt.track : NULL;
 	bool open = t && wn_load(&t->count) && wn_mode() != WN_MODE_OFF;
 
-	wn_store(wn_rt.copy_min, open ? wn_load(&wn_rt.options.value[WN_OPT_MIN_COPY]) : SIZE_MAX);
+	wn_store(wn_rt.copy_min,
+		 open ? wn_load(&wn_rt.options.value[WN_OPT_MIN_COPY]) : SIZE_MAX);
 }
 
 bool wn_may_ask(void)
@@ -213,7 +215,6 @@ void wn_released(struct wn_state *st)
 	/* The helper has no file open, as while it only watches. */
 	if (!wn_load(&st->engine.held))
 		return;
-
 	for (int tries = 0; tries < 40 && wn_load(&st->helper_tid); tries++) {
 		if ((int32_t)(wn_load_acquire(&st->closed) - number) >= 0)
 			return;

@@ -25,6 +25,7 @@
 #include "track/mapping.h"
 #include "walk.h"
 #include "watch/watch.h"
+#include "whole.h"
 
 enum { WN_REQUESTS = 64, WN_TALLIES = 16 };
 
@@ -61,7 +62,7 @@ struct wn_state {
 	uint32_t released;     /* how often a file has lost its last reference */
 	uint32_t closed;       /* and what has been acted upon */
 	uint32_t watching;     /* page faults are to be watched */
-	uint32_t watch_woken;  /* in cycles: when a new mapping last woke the helper */
+	uint32_t watch_woken;  /* when a new mapping last woke the helper; see watch.c */
 	uint64_t progress;     /* bytes that cold readers have reported */
 	uint64_t wake_at;      /* at which progress the helper wants to be woken */
 	uint64_t tickets;
@@ -78,6 +79,7 @@ struct wn_state {
 	struct wn_streams streams;
 	struct wn_walks walks;
 	struct wn_strides strides;
+	struct wn_wholes wholes;
 	struct wn_watch watch;
 	struct wn_engine engine;
 	struct wn_policy policy;
@@ -124,7 +126,7 @@ void wn_set_gate(void);
 /* May the kernel be asked for pages, as far as the settings go? */
 bool wn_may_ask(void);
 
-/* The helper ends, the state is left alone, and every wrapper is a tail call from now on. */
+/* The helper ends, the state is left alone, and wrappers are tail calls from now on. */
 void wn_sleep_for_good(void);
 
 struct wn_kernel wn_kernel_of(struct wn_state *st);
@@ -136,8 +138,9 @@ char *wn_waker_stack(void);
 void wn_tick(struct wn_state *st);
 
 /*
- * A file lost its last user: the helper lets go of it.  This is waited for, two milliseconds
- * at most, so that the program's next step (umount, a lease) finds it closed.
+ * A file lost its last user: the helper lets go of it.  This is waited for, two
+ * milliseconds at most and only if it has a file open, so that the program's next step
+ * (umount, a lease) finds it closed.
  */
 void wn_released(struct wn_state *st);
 

@@ -64,7 +64,8 @@ static void sprout(const struct wn_kernel *k, const struct wn_engine_file *f,
 		   struct wn_lane *lane, uint64_t last)
 {
 	while (lane->sprout > lane->seed && lane->sprout > last) {
-		uint64_t window = lane->sprout - lane->spacing - WINDOW_PAGES * wn_page_size();
+		uint64_t window =
+			lane->sprout - lane->spacing - WINDOW_PAGES * wn_page_size();
 
 		if (look(k, f, window - 1) != 1)
 			return;

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/sys.h"
+#include "fetch.h"
 #include "runtime.h"
 
 #define MS 1000000u
@@ -61,7 +62,8 @@ static uint64_t most_ahead(const struct wn_loop *l, const struct wn_walk *w)
 	most = wn_min(wn_load(&l->k.options->value[WN_OPT_WINDOW]),
 		      p->budget / (b.streams ? b.streams : 1));
 	if (w->stretch)
-		most = wn_min(most, wn_max(w->stretch, 2 * l->st->engine.file[w->file].unit));
+		most = wn_min(most,
+			      wn_max(w->stretch, 2 * l->st->engine.file[w->file].unit));
 	return wn_min(most, wn_above(p->budget, b.ahead));
 }
 
@@ -69,8 +71,8 @@ static uint64_t most_ahead(const struct wn_loop *l, const struct wn_walk *w)
  * Downward in chunks, the last one first, since that is where the reader comes first; or in
  * one ride.  False when it is better to wait.
  */
-static bool ask_down(struct wn_loop *l, int index, struct wn_walk *w, const struct wn_order *o,
-		     uint64_t spacing)
+static bool ask_down(struct wn_loop *l, int index, struct wn_walk *w,
+		     const struct wn_order *o, uint64_t spacing)
 {
 	struct wn_engine_file *f = &l->st->engine.file[w->file];
 	struct wn_stream s = { .file = w->file, .serial = w->serial };
@@ -107,7 +109,8 @@ static bool ask_down(struct wn_loop *l, int index, struct wn_walk *w, const stru
 	return true;
 }
 
-static void ask_up(struct wn_loop *l, int index, struct wn_walk *w, const struct wn_order *o)
+static void ask_up(struct wn_loop *l, int index, struct wn_walk *w,
+		   const struct wn_order *o)
 {
 	struct wn_stream s = { .file = w->file, .serial = w->serial, .pos = o->from };
 
@@ -159,7 +162,8 @@ static void pace(struct wn_loop *l, int index, struct wn_walk *w)
  * Is everything cached where this walk leads?  A few pages of it tell, behind what the
  * kernel has read by itself.
  */
-static bool is_cached_ahead(const struct wn_loop *l, const struct wn_walk *w, uint64_t window)
+static bool is_cached_ahead(const struct wn_loop *l, const struct wn_walk *w,
+			    uint64_t window)
 {
 	uint64_t page = wn_page_size();
 	unsigned char there;
@@ -172,7 +176,8 @@ static bool is_cached_ahead(const struct wn_loop *l, const struct wn_walk *w, ui
 		uint64_t at = w->down ? wn_above(w->pos, far) : w->pos + far;
 
 		at = m.start + wn_above(wn_round_down(at, page), m.offset);
-		if (wn_sys->mincore(wn_min(at, m.end - page), page, &there) < 0 || !(there & 1))
+		if (wn_sys->mincore(wn_min(at, m.end - page), page, &there) < 0 ||
+		    !(there & 1))
 			return false;
 	}
 	return true;
@@ -246,15 +251,22 @@ bool wn_serve_stride(struct wn_loop *l, const struct wn_access *a, uint64_t leas
 
 void wn_serve_read(struct wn_loop *l, const struct wn_access *a)
 {
+	struct wn_read_file *read = &l->st->reads.file[a->file];
 	uint32_t serial = wn_load(&l->k.track->files.slot[a->file].serial);
+	bool apart = a->flags & WN_ACCESS_APART;
+	int i = -1;
 
 	l->thread = a->thread;
 	l->worked = l->now;
 	l->st->reads.seen_ns[a->file] = l->now;
 	if (!wn_engine_prepare(&l->k, a->file, a->thread))
 		return;
-	if (a->flags & WN_ACCESS_APART ||
-	    wn_walk_leaves_gaps(&l->st->walks, wn_walk_read(&l->st->walks, a, serial, l->now,
-							   wn_serve_retired, l)))
+	if (!apart) {
+		i = wn_walk_read(&l->st->walks, a, serial, l->now, wn_serve_retired, l);
+		apart = wn_walk_leaves_gaps(&l->st->walks, i);
+	}
+	wn_fetch_saw(l, a, i < 0 ? NULL : &l->st->walks.slot[i]);
+	wn_store(&read->gaps, apart);
+	if (apart && !(a->flags & WN_ACCESS_EXACT))
 		wn_serve_stride(l, a, 1, serial);
 }

@@ -15,10 +15,6 @@
 
 /* What the kernel maps at a fault. */
 #define WN_NEIGHBOURHOOD (64u * 1024)
-/* Where the kernel reads so much at a time by itself, upward it is best left alone. */
-#define WN_WIDE_WINDOW (4u * 1024 * 1024)
-/* What the kernel is taken to read at a fault as long as the device is not known. */
-#define WN_SOME_WINDOW (128u * 1024)
 
 /* What one entry of the table above the last one maps. */
 static inline uint64_t wn_huge_page(void)

@@ -48,7 +48,8 @@ static bool within(struct wn_stride *s, uint64_t x, bool major)
 	if (x < s->last || x - s->last >= way / 2)
 		return false;
 	if (major && x - s->last >= s->length)
-		s->length = wn_min(wn_max(2 * s->length, x - s->last + wn_page_size()), way / 2);
+		s->length = wn_min(wn_max(2 * s->length, x - s->last + wn_page_size()),
+				   way / 2);
 	return true;
 }
 
@@ -57,7 +58,8 @@ static uint32_t steps_to(const struct wn_stride *s, uint64_t x)
 {
 	int64_t way = (int64_t)(x - s->last);
 
-	if (!s->step || way % s->step || way / s->step < 1 || way / s->step > WN_STRIDE_AHEAD)
+	if (!s->step || way % s->step || way / s->step < 1 ||
+	    way / s->step > WN_STRIDE_AHEAD)
 		return 0;
 	return (uint32_t)(way / s->step);
 }

@@ -54,6 +54,11 @@ static int find(const struct wn_walks *t, const struct wn_access *a, uint64_t ga
 	return best;
 }
 
+static bool is_young(const struct wn_walk *w)
+{
+	return w->steps < WN_WALK_STEPS;
+}
+
 int wn_walk_room(struct wn_walks *t, void (*retired)(void *ctx, int index), void *ctx)
 {
 	int oldest = 0;
@@ -66,8 +71,7 @@ int wn_walk_room(struct wn_walks *t, void (*retired)(void *ctx, int index), void
 			return (int)i;
 		}
 		/* Those that are only a fault go first. */
-		if ((w->steps < WN_WALK_STEPS) != (o->steps < WN_WALK_STEPS) ? w->steps < WN_WALK_STEPS :
-							       w->used_ns < o->used_ns)
+		if (is_young(w) != is_young(o) ? is_young(w) : w->used_ns < o->used_ns)
 			oldest = (int)i;
 	}
 	if (retired)
@@ -143,7 +147,8 @@ uint64_t wn_walk_block(uint64_t unit, uint64_t may)
 }
 
 /* Blocks in descending order. */
-static bool order_down(const struct wn_walk *w, uint64_t unit, uint64_t may, struct wn_order *o)
+static bool order_down(const struct wn_walk *w, uint64_t unit, uint64_t may,
+		       struct wn_order *o)
 {
 	uint64_t edge = w->asking ? wn_min(w->edge, w->pos) : w->pos;
 	uint64_t goal = wn_above(w->pos, may);

@@ -44,6 +44,7 @@ struct wn_walk {
 	uint64_t first;	   /* where asking began */
 	uint64_t settled;  /* what edge was a while ago: faults up to here came after it */
 	uint64_t settled_ns;
+	uint64_t told1;	   /* plus one: up to here whole.h knows of it; 0: nothing */
 	uint64_t used_ns;
 	uint32_t thread;
 	uint32_t serial;   /* of the file slot */
@@ -55,7 +56,7 @@ struct wn_walk {
 	bool stirred;	   /* it came on since it was served */
 	bool cached;	   /* when it was served last, nothing ahead of it was missing */
 	bool doubted;	   /* it is to prove itself: it should not be one */
-	bool huge;	   /* its faults are a huge page apart, and its folios should stay huge */
+	bool huge;	   /* its folios are huge, and should stay so */
 	/* Of reads through a descriptor only. */
 	bool read;
 	int32_t trend;	   /* above 0: it goes up */
@@ -64,7 +65,7 @@ struct wn_walk {
 	uint64_t taken;	   /* bytes that were read there */
 	uint64_t habit;	   /* how long a walk in this file was before; 0: not known */
 	uint32_t reads;	   /* how many they were */
-	uint32_t crowd;	   /* how often, lately, large pieces came from yet another thread */
+	uint32_t crowd;	   /* how often, lately, large pieces came from another thread */
 };
 
 struct wn_walks {

@@ -2,15 +2,11 @@
 /* Walks of reads through descriptors, which tell where they begin and end. */
 #include "base/arena.h"
 #include "base/mem.h"
+#include "marks.h"
 #include "walk.h"
 
-/*
- * Threads that take turns, and pieces that come out of order, are apart by so many pieces;
- * and a little is skipped now and then.
- */
-#define BAND 16
-#define GAP (64u * 1024)
-#define PIECE (1024u * 1024)
+/* One that is not expected is believed after so many reads. */
+#define PROOF 32u
 /* Several threads with such pieces keep a device as busy as it can be. */
 #define LARGE (256u * 1024)
 #define CROWD_MAX 16
@@ -45,7 +41,7 @@ static bool is_of(const struct wn_walk *w, const struct wn_access *a, uint32_t s
 
 static struct wn_walk *find(struct wn_walks *t, const struct wn_access *a, uint32_t serial)
 {
-	uint64_t least = GAP + BAND * wn_min(a->length, PIECE);
+	uint64_t least = WN_READ_GAP + WN_READ_BAND * wn_min(a->length, WN_READ_PIECE);
 	struct wn_walk *best = NULL;
 
 	for (uint32_t i = 0; i < t->used; i++) {
@@ -100,7 +96,7 @@ bool wn_walk_leaves_gaps(const struct wn_walks *t, int index)
 	const struct wn_walk *w = &t->slot[index];
 
 	/* Large pieces need nobody to ask for them before they are read. */
-	return w->reads > BAND && !is_dense(w) && w->taken / w->reads < LARGE;
+	return w->reads > WN_READ_BAND && !is_dense(w) && w->taken / w->reads < LARGE;
 }
 
 /* Where the reader is, and how far it has come. */
@@ -109,15 +105,22 @@ static void settle(struct wn_walk *w)
 	w->passed = w->high - w->low;
 	w->pos = wn_round_down(w->down ? w->low : w->high - 1, wn_page_size());
 	w->begin = w->down ? w->high : w->low;
-	w->steps = (uint16_t)(is_dense(w) && w->crowd < CROWD_MAX / 2 ? (w->down ? -w->trend : w->trend) : 0);
+	w->steps = 0;
 	w->stirred = true;
+	if (!is_dense(w) || w->crowd >= CROWD_MAX / 2)
+		return;
+	if (!w->doubted)
+		w->steps = (uint16_t)(w->down ? -w->trend : w->trend);
+	else if (w->reads >= PROOF)
+		w->steps = WN_WALK_PROOF;
 }
 
 /*
  * The thread has gone elsewhere: as long as the way that it left will most likely be the
  * next one, and nothing behind that need be asked for.
  */
-static uint64_t habit_of(const struct wn_walks *t, const struct wn_access *a, uint32_t serial)
+static uint64_t habit_of(const struct wn_walks *t, const struct wn_access *a,
+			 uint32_t serial)
 {
 	const struct wn_walk *left = NULL;
 
@@ -138,7 +141,8 @@ static void absorb(struct wn_walks *t, struct wn_walk *w, const struct wn_access
 	for (uint32_t i = 0; i < t->used; i++) {
 		struct wn_walk *o = &t->slot[i];
 
-		if (o == w || !is_of(o, a, w->serial) || o->low >= w->high || o->high <= w->low)
+		if (o == w || !is_of(o, a, w->serial) || o->low >= w->high ||
+		    o->high <= w->low)
 			continue;
 		w->low = wn_min(w->low, o->low);
 		w->high = wn_max(w->high, o->high);
@@ -156,6 +160,8 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 
 	if (!w) {
 		uint64_t habit = habit_of(t, a, serial);
+		uint64_t edge = a->flags & WN_ACCESS_DOWN ? a->offset + a->length :
+							    a->offset;
 
 		w = &t->slot[wn_walk_room(t, retired, ctx)];
 		*w = (struct wn_walk){
@@ -165,9 +171,9 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 			.read = true,
 			.thread = a->thread,
 			.habit = habit,
-			.low = a->flags & WN_ACCESS_DOWN ? a->offset + a->length : a->offset,
+			.low = edge,
+			.high = edge,
 		};
-		w->high = w->low;
 	}
 	turn_to(w, w->trend + direction(w, a));
 	w->low = wn_min(w->low, a->offset);
@@ -181,6 +187,7 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 	else
 		w->crowd -= w->crowd > 0;
 	w->thread = a->thread;
+	w->doubted = a->flags & WN_ACCESS_EXACT;
 	w->used_ns = now_ns;
 	settle(w);
 	return (int)(w - t->slot);

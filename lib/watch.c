@@ -58,23 +58,24 @@ static bool may_be_cold(uint64_t addr, uint64_t length, bool hidden)
  * programs map and unmap all the time: a helper that is there is woken, and a file that
  * was cached is looked at again, about once in a millisecond at most.
  */
-static void look_at_faults(struct wn_state *st, const struct wn_map *m, const struct stat *file)
+static void look_at_faults(struct wn_state *st, const struct wn_map *m,
+			   const struct stat *file)
 {
 	const struct wn_options *o = &wn_rt.options;
 	struct wn_file *f = &wn_rt.track->files.slot[m->file];
 	uint32_t now = (uint32_t)(wn_cycles() >> 22) | 1;
-	uint32_t user = wn_sys->geteuid();
-	uint32_t *last = wn_load(&st->watching) && wn_load(&st->helper_tid) ?
-				 &st->watch_woken :
-				 &f->was_cached;
+	bool watched = wn_load(&st->watching) && wn_load(&st->helper_tid);
+	uint32_t *last = watched ? &st->watch_woken : &f->was_cached;
+	uint32_t user;
 
 	if (m->end - m->start < o->value[WN_OPT_MIN_WATCH] ||
 	    o->value[WN_OPT_WATCH] == WN_WATCH_OFF || wn_mode() != WN_MODE_ON ||
 	    !wn_helper_expected(st) || wn_load(last) == now)
 		return;
 	wn_store(last, now);
+	user = wn_sys->geteuid();
 	wn_store(&f->hidden, user && user != file->st_uid);
-	if (last != &st->watch_woken && !may_be_cold(m->start, m->end - m->start, wn_load(&f->hidden)))
+	if (!watched && !may_be_cold(m->start, m->end - m->start, wn_load(&f->hidden)))
 		return;
 	wn_store(&st->watching, 1);
 	wn_helper_kick(st);
@@ -132,8 +133,8 @@ void wn_unwatch(const void *addr, size_t length)
 }
 
 /* The part of the file that is mapped at `to` now; false when that is nothing. */
-static bool moved_part(const struct wn_track *t, uint64_t from, uint64_t to, uint64_t length,
-		       struct wn_map *m)
+static bool moved_part(const struct wn_track *t, uint64_t from, uint64_t to,
+		       uint64_t length, struct wn_map *m)
 {
 	uint64_t left;
 
@@ -173,7 +174,9 @@ void wn_advised(const void *addr, size_t length, int advice)
 	struct wn_state *st = wn_awake();
 	struct wn_track *t = wn_rt.track;
 
-	if (advice != MADV_RANDOM && advice != MADV_HUGEPAGE && advice != MADV_NOHUGEPAGE && advice != MADV_NORMAL && advice != MADV_SEQUENTIAL)
+	if (advice != MADV_RANDOM && advice != MADV_HUGEPAGE &&
+	    advice != MADV_NOHUGEPAGE && advice != MADV_NORMAL &&
+	    advice != MADV_SEQUENTIAL)
 		return;
 	if (!st || !wn_map_may_overlap(t, (uint64_t)addr, length) ||
 	    !wn_track_lock(t, &st->lock))

@@ -3,10 +3,11 @@
  * willneed bench: what its rooms share.  bench_case.c knows the cases, bench_args.c
  * the options, bench_site.c the places where they run, bench_file.c makes files, evicts
  * them and proves them cold, bench_loop.c makes file systems, bench_device.c knows the
- * machine below and sets it, bench_group.c makes it slow or small, bench_child.c starts one program and bench_run.c
- * counts what it did, bench_cached.c looks at what is cached meanwhile,
- * bench_measure.c repeats it, bench_report.c and bench_json.c print; cmd_bench.c leads.  Functions return 0 or a
- * negative errno, and have said what is wrong.
+ * machine below and sets it, bench_group.c makes it slow or small, bench_child.c starts
+ * one program and bench_run.c counts what it did, bench_cached.c looks at what is cached
+ * meanwhile, bench_measure.c repeats it, bench_report.c and bench_json.c print;
+ * cmd_bench.c leads.  Functions return 0 or a negative errno, and have said what is
+ * wrong.
  */
 #ifndef WN_BENCH_H
 #define WN_BENCH_H
@@ -70,7 +71,7 @@ struct bench_place {
 	const char *fs;			/* on a loop device, with this file system */
 	long max_sectors_kb;		/* 0: as it is */
 	long read_ahead_kb;		/* in a case 0, else negative: as it is */
-	uint64_t mib;			/* its file has so many MiB at most; 0: as many as asked for */
+	uint64_t mib;			/* of its file at most; 0: as many as asked for */
 	uint64_t iops, rate;		/* reads and bytes a second at most; 0: no limit */
 	uint64_t memory;		/* bytes of a cgroup; 0: no limit */
 	unsigned memory_percent;	/* the same, of the file's size */
@@ -296,6 +297,7 @@ int bench_cached_sample(struct bench_cached *k);
 double bench_cached_end(struct bench_cached *k);
 
 /* bench_child.c */
+double bench_now(void);			/* in seconds, from some time on */
 int bench_child_run(const struct bench *b, const struct bench_case *c,
 		    enum bench_variant variant, char *const *argv,
 		    struct bench_harvest *h);

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef SYS_cachestat
@@ -22,14 +21,6 @@ struct cachestat_range {
 struct cachestat_result {
 	uint64_t cached, dirty, writeback, evicted, recently_evicted; /* pages */
 };
-
-static double seconds_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 static bool wanted(const struct bench_case *c)
 {
@@ -69,7 +60,7 @@ int bench_cached_sample(struct bench_cached *k)
 {
 	enum { EVERY_MS = 4, SHARE = 25 };
 	struct cachestat_range all = { 0 };
-	double begin = seconds_now(), pages = 0, pause;
+	double begin = bench_now(), pages = 0, pause;
 
 	if (isnan(k->peak))
 		return -1;
@@ -86,7 +77,7 @@ int bench_cached_sample(struct bench_cached *k)
 	if (pages > k->peak)
 		k->peak = pages;
 	/* Where there is much to count, less often: the processor is for those who read. */
-	pause = (seconds_now() - begin) * 1000 * SHARE;
+	pause = (bench_now() - begin) * 1000 * SHARE;
 	return pause > EVERY_MS ? (int)pause : EVERY_MS;
 }
 

@@ -36,7 +36,7 @@ void bench_catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static double now(void)
+double bench_now(void)
 {
 	struct timespec ts;
 
@@ -131,7 +131,7 @@ int bench_child_run(const struct bench *b, const struct bench_case *c,
 		    struct bench_harvest *h)
 {
 	struct bench_cached cached;
-	double begin = now();
+	double begin = bench_now();
 	int out = -1;
 	pid_t pid;
 
@@ -151,7 +151,7 @@ int bench_child_run(const struct bench *b, const struct bench_case *c,
 	while (wait4(pid, &h->status, 0, &h->usage) < 0 && errno == EINTR)
 		;
 	child_pid = 0;
-	h->wall = now() - begin;
+	h->wall = bench_now() - begin;
 	h->cached = bench_cached_end(&cached);
 	return bench_stop ? -EINTR : 0;
 }

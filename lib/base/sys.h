@@ -71,7 +71,7 @@ struct wn_sys {
 	int (*epoll_add)(int epoll, int fd, void *event);
 	int (*epoll_wait)(int epoll, void *events, int count); /* however long it takes */
 	ssize_t (*getdents)(int fd, void *buf, size_t n);
-	long (*map_file)(int fd, uint64_t offset, size_t length); /* to look at, not to read */
+	long (*map_file)(int fd, uint64_t offset, size_t length); /* for mincore() */
 	int (*mincore)(uint64_t addr, uint64_t length, unsigned char *vec);
 	uint32_t (*geteuid)(void);
 };

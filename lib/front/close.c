@@ -11,11 +11,20 @@
 #include "front/read.h"
 #include "reads.h"
 
+/* What some libraries call these. */
+WN_EXPORT int __close(int fd);
+WN_EXPORT int __dup2(int from, int to);
+
 WN_EXPORT int close(int fd)
 {
 	wn_front_closing(fd);
 	return wn_front.close ? wn_front.close(fd) :
 				(int)wn_front_result(wn_raw(SYS_close, fd));
+}
+
+int __close(int fd)
+{
+	return close(fd);
 }
 
 /* Of descriptors that share a place one stands for all: more need not be looked at. */
@@ -53,10 +62,15 @@ WN_EXPORT int dup2(int from, int to)
 		wn_front_closing(to);
 	if (wn_front.dup2)
 		return wn_front.dup2(from, to);
-	/* Some processors have no dup2() any more, and dup3() refuses the same number twice. */
+	/* Some processors have no dup2() any more, and dup3() refuses equal numbers. */
 	if (from != to)
 		return (int)wn_front_result(wn_raw(SYS_dup3, from, to, 0));
 	return wn_raw(SYS_fcntl, from, F_GETFL) < 0 ? (int)wn_front_result(-EBADF) : to;
+}
+
+int __dup2(int from, int to)
+{
+	return dup2(from, to);
 }
 
 WN_EXPORT int dup3(int from, int to, int flags)
@@ -65,4 +79,24 @@ WN_EXPORT int dup3(int from, int to, int flags)
 		wn_front_closing(to);
 	return wn_front.dup3 ? wn_front.dup3(from, to, flags) :
 			       (int)wn_front_result(wn_raw(SYS_dup3, from, to, flags));
+}
+
+/*
+ * A write lease is only given while nobody else has the file open, and opening it would
+ * break the lease.  Variadic in the headers; fixed here, so that all is passed on.
+ */
+WN_EXPORT int wn_front_fcntl(int fd, int command, long a) __asm__("fcntl");
+WN_EXPORT int wn_front_fcntl64(int fd, int command, long a) __asm__("fcntl64");
+
+int wn_front_fcntl(int fd, int command, long a)
+{
+	if (wn_unlikely(command == F_SETLEASE) && wn_front.copy_min)
+		wn_reads_spare(fd);
+	return wn_front.fcntl ? wn_front.fcntl(fd, command, a) :
+				(int)wn_front_result(wn_raw(SYS_fcntl, fd, command, a));
+}
+
+int wn_front_fcntl64(int fd, int command, long a)
+{
+	return wn_front_fcntl(fd, command, a);
 }

@@ -28,7 +28,8 @@ static __attribute__((noinline)) void *copy_large(void *dst, const void *src, si
 }
 
 /* The gate is read without ceremony: one instruction, and any value it had will do. */
-static inline __attribute__((always_inline)) void *copy(void *dst, const void *src, size_t n)
+static inline __attribute__((always_inline)) void *copy(void *dst, const void *src,
+							size_t n)
 {
 	if (wn_likely(n < wn_front.copy_min))
 		return wn_front.memmove(dst, src, n);

@@ -10,7 +10,8 @@
  *     wn_move().  Data here must therefore not need relocation.
  *  3. errno is what the real call left.
  *  4. No malloc, no stdio, no lock, no dlsym but in the constructor.
- *  5. What it learns it reports to lib/copy.h; it decides nothing.
+ *  5. What it learns it reports to the room of lib/ that knows such calls (copy.h, reads.h,
+ *     drop.h, repeat.h, helper.h); it decides nothing.
  */
 #ifndef WN_FRONT_H
 #define WN_FRONT_H

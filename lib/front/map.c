@@ -26,7 +26,8 @@ WN_EXPORT void *mmap(void *addr, size_t length, int prot, int flags, int fd, off
 	return at;
 }
 
-WN_EXPORT void *mmap64(void *addr, size_t length, int prot, int flags, int fd, off64_t offset)
+WN_EXPORT void *mmap64(void *addr, size_t length, int prot, int flags, int fd,
+		       off64_t offset)
 {
 	return mmap(addr, length, prot, flags, fd, offset);
 }
@@ -67,7 +68,8 @@ static int next_posix_madvise(void *addr, size_t length, int advice)
 					       (int)-wn_raw(SYS_madvise, addr, length, advice);
 }
 
-static int ask(void *addr, size_t length, int (*next)(void *addr, size_t length, int advice))
+static int ask(void *addr, size_t length,
+	       int (*next)(void *addr, size_t length, int advice))
 {
 	struct wn_repeat r;
 	int result;

@@ -12,7 +12,11 @@
 #include "runtime.h"
 
 static __thread struct wn_reader reader __attribute__((tls_model("initial-exec")));
+static __thread struct wn_drop_run run __attribute__((tls_model("initial-exec")));
 
+/* What some libraries call these. */
+WN_EXPORT ssize_t __read(int fd, void *buf, size_t n);
+WN_EXPORT ssize_t __pread64(int fd, void *buf, size_t n, off64_t offset);
 WN_EXPORT ssize_t __read_chk(int fd, void *buf, size_t n, size_t room);
 WN_EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t offset, size_t room);
 WN_EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t offset, size_t room);
@@ -29,13 +33,20 @@ static __attribute__((noinline)) void look(int fd, int64_t at, size_t n, bool ah
 /* One load, so that most reads stay jumps. */
 static inline bool drops_behind(void)
 {
-	return wn_unlikely(wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) == WN_DROP_STREAM);
+	return wn_unlikely(wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) ==
+			   WN_DROP_STREAM);
 }
 
-static __attribute__((noinline)) ssize_t then_drop(int fd, off_t offset, ssize_t got)
+static __attribute__((noinline)) void count(int fd, off_t offset, size_t got)
 {
-	if (got > 0 && wn_front.copy_min && wn_drop_streams())
-		wn_drop_stream(fd, offset, (size_t)got);
+	if (wn_front.copy_min)
+		wn_drop_stream(&run, fd, offset, got);
+}
+
+static inline ssize_t then_drop(int fd, off_t offset, ssize_t got)
+{
+	if (got > 0 && !wn_drop_later(&run, fd, offset, (size_t)got))
+		count(fd, offset, (size_t)got);
 	return got;
 }
 
@@ -49,21 +60,19 @@ void wn_front_has_read(int fd, int64_t at, ssize_t got)
 		then_drop(fd, at == WN_BEHIND_POSITION ? -1 : at, got);
 }
 
-void wn_front_will_read(int fd, int64_t at, size_t n)
-{
-	if (!wn_reads_granted(&reader, fd, n))
-		look(fd, at, n, true);
-}
-
 void wn_front_closing(int fd)
 {
-	if (wn_front.copy_min)
-		wn_reads_closing(&reader, fd);
+	if (!wn_front.copy_min)
+		return;
+	if (drops_behind())
+		wn_drop_closing(&run, fd);
+	wn_reads_closing(&reader, fd);
 }
 
-static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf, size_t n)
+/* Apart, so that the way of most reads saves no registers. */
+static __attribute__((noinline)) ssize_t read_slowly(int fd, void *buf, size_t n)
 {
-	if (wn_unlikely(!wn_front.read))
+	if (!wn_front.read)
 		return wn_front_result(wn_raw(SYS_read, fd, buf, n));
 	if (!wn_reads_granted(&reader, fd, n))
 		look(fd, WN_AT_POSITION, n, true);
@@ -72,10 +81,17 @@ static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf,
 	return wn_front.read(fd, buf, n);
 }
 
-static inline __attribute__((always_inline)) ssize_t pread_any(int fd, void *buf, size_t n,
-							       off_t offset)
+static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf, size_t n)
 {
-	if (wn_unlikely(!wn_front.pread))
+	if (wn_likely(wn_front.read && !drops_behind() && wn_reads_granted(&reader, fd, n)))
+		return wn_front.read(fd, buf, n);
+	return read_slowly(fd, buf, n);
+}
+
+static __attribute__((noinline)) ssize_t pread_slowly(int fd, void *buf, size_t n,
+						      off_t offset)
+{
+	if (!wn_front.pread)
 		return wn_front_result(wn_raw(SYS_pread64, fd, buf, n, offset));
 	if (!wn_reads_granted(&reader, fd, n))
 		look(fd, offset, n, true);
@@ -84,7 +100,20 @@ static inline __attribute__((always_inline)) ssize_t pread_any(int fd, void *buf
 	return wn_front.pread(fd, buf, n, offset);
 }
 
+static inline __attribute__((always_inline)) ssize_t pread_any(int fd, void *buf, size_t n,
+							       off_t offset)
+{
+	if (wn_likely(wn_front.pread && !drops_behind() && wn_reads_granted(&reader, fd, n)))
+		return wn_front.pread(fd, buf, n, offset);
+	return pread_slowly(fd, buf, n, offset);
+}
+
 WN_EXPORT ssize_t read(int fd, void *buf, size_t n)
+{
+	return read_any(fd, buf, n);
+}
+
+ssize_t __read(int fd, void *buf, size_t n)
 {
 	return read_any(fd, buf, n);
 }
@@ -102,6 +131,11 @@ WN_EXPORT ssize_t pread(int fd, void *buf, size_t n, off_t offset)
 }
 
 WN_EXPORT ssize_t pread64(int fd, void *buf, size_t n, off64_t offset)
+{
+	return pread_any(fd, buf, n, offset);
+}
+
+ssize_t __pread64(int fd, void *buf, size_t n, off64_t offset)
 {
 	return pread_any(fd, buf, n, offset);
 }
@@ -132,9 +166,9 @@ WN_EXPORT ssize_t readv(int fd, const struct iovec *iov, int count)
 WN_EXPORT ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
 {
 	/* The kernel takes the offset as two halves; on 64 bits the first holds all. */
-	ssize_t got = wn_front.preadv ?
-			      wn_front.preadv(fd, iov, count, offset) :
-			      wn_front_result(wn_raw(SYS_preadv, fd, iov, count, offset, 0));
+	ssize_t got = wn_front.preadv ? wn_front.preadv(fd, iov, count, offset) :
+					wn_front_result(wn_raw(SYS_preadv, fd, iov, count,
+							       offset, 0));
 
 	wn_front_has_read(fd, offset, got);
 	return got;

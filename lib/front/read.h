@@ -11,10 +11,8 @@
 #include "front/front.h"
 
 /* A call has returned, having read so much at `at`; see reads.h. */
-void wn_front_has_read(int fd, int64_t at, ssize_t got) __attribute__((visibility("hidden")));
-
-/* The same before the call, where its size and offset are known. */
-void wn_front_will_read(int fd, int64_t at, size_t n) __attribute__((visibility("hidden")));
+void wn_front_has_read(int fd, int64_t at, ssize_t got)
+	__attribute__((visibility("hidden")));
 
 /* This number is about to be nobody's, or another file's. */
 void wn_front_closing(int fd) __attribute__((visibility("hidden")));

@@ -13,6 +13,11 @@
 
 enum { WN_FILES = 256, WN_NO_FILE = 0xffff };
 
+/* What the kernel reads at a fault or for one call of advice, until more is known. */
+#define WN_SOME_WINDOW (128u * 1024)
+/* Where it reads so much at a time by itself, upward it is best left alone. */
+#define WN_WIDE_WINDOW (4u * 1024 * 1024)
+
 struct wn_file {
 	uint64_t dev;
 	uint64_t ino;
@@ -26,7 +31,7 @@ struct wn_file {
 	uint32_t chill;	 /* copies to come that need no proof that the file is cold */
 	uint32_t unasked; /* warm copies since one was last looked at */
 	uint32_t hidden; /* the kernel does not tell us what of it is cached */
-	uint32_t was_cached; /* in cycles: when a mapping of it was last looked at; see watch.c */
+	uint32_t was_cached; /* when a mapping of it was last looked at; see watch.c */
 	/* Written by the helper. */
 	uint32_t kernel_window; /* bytes that the kernel's own readahead reads at a time */
 	uint32_t chunk; /* bytes that one call of advice reads, 0 while unknown */

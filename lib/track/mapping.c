@@ -112,7 +112,7 @@ static uint32_t search(const struct wn_track *t, uint32_t count, uint64_t addr)
 	return low;
 }
 
-/* Runs look() over a table that did not change meanwhile; gives up when it keeps changing. */
+/* Runs look() over a table that did not change meanwhile; gives up if it keeps changing. */
 #define WN_STEADY(t, found, look)                                              \
 	for (int wn_tries = 0; wn_tries < 4; wn_tries++) {                     \
 		uint32_t wn_seq = wn_load_acquire(&(t)->seq);                  \

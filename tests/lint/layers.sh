@@ -9,11 +9,11 @@
 rooms='
 base/
 flow options stats log
-ring track/ watch/ pieces
-stream walk walk_read stride
+ring track/ watch/ pieces marks
+stream walk walk_read stride whole
 policy cover
 engine find filesystems ride seed advise uring
-runtime loop serve faults helper copy watch api request repeat drop letgo lead exact reads
+runtime loop serve fetch faults helper copy watch api request repeat drop letgo lead exact reads
 front/
 '
 

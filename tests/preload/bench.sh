@@ -7,11 +7,20 @@
 willneed=$WN_BUILDDIR/willneed
 [ -x "$willneed" ] || skip_all "built without the program"
 need_scratch 1536
+disk=$scratch
+
+# noted COMMAND...: its number is noted, since groups are called by it; others may be
+# measuring on this machine too.
+noted()
+{
+	# shellcheck disable=SC2016  # of the shell that becomes the command
+	timeout -k 10 120 sh -c 'echo $$ >>"$0" && exec "$@"' "$tmp/numbers" "$@"
+}
 
 # bench OPTION...: in scratch, one run of each; its table, its errors and its status.
 bench()
 {
-	timeout -k 10 120 "$willneed" bench --dir "$scratch" --size 64M --runs 1 "$@" \
+	noted "$willneed" bench --dir "$scratch" --size 64M --runs 1 "$@" \
 		>"$tmp/table" 2>"$tmp/bench.err" </dev/null
 	status=$?
 }
@@ -104,13 +113,21 @@ fi
 
 # -- A loop device ---------------------------------------------------------------------
 
-# left: what may not be there after bench has ended.
+# our_loops: of a bench that worked in scratch.
+our_loops()
+{
+	losetup -a | grep -F "$disk/willneed-loop"
+}
+
+# left: what may not be there after a bench of ours has ended.
 left()
 {
-	ls "$scratch"
-	losetup -a | grep willneed-loop
-	grep willneed-mount /proc/mounts
-	find /sys/fs/cgroup -name 'willneed-bench-*' 2>/dev/null
+	ls "$disk"
+	our_loops
+	grep -F "$disk/willneed-mount" /proc/mounts
+	while read -r number; do
+		find /sys/fs/cgroup -name "willneed-bench-$number" 2>/dev/null
+	done <"$tmp/numbers"
 }
 
 bench --only W2-512
@@ -127,6 +144,7 @@ else
 		"$willneed" bench --dir "$scratch" --size 64M --runs 100 --only W2-512 \
 			>"$tmp/table" 2>"$tmp/bench.err" </dev/null &
 		pid=$!
+		echo $pid >>"$tmp/numbers"
 		# Until the first run: there is a mount, in the namespace of that process.
 		for _ in $(seq 100); do
 			grep -q willneed-mount "/proc/$pid/mounts" && break
@@ -138,7 +156,7 @@ else
 		wait $pid
 		# The workload that was killed with it takes a moment, and so does the kernel.
 		for _ in $(seq 50); do
-			losetup -a | grep -q willneed-loop || break
+			[ -n "$(our_loops)" ] || break
 			sleep 0.1
 		done
 		[ "$mounted" = 1 ] || complain "there was no mount before SIG$signal"
@@ -173,7 +191,6 @@ found()
 }
 
 if loop_fs ext4 200 256 512; then
-	disk=$scratch
 	scratch=$mnt
 	make_file "$mnt/data" 16
 	bench --only M9-read-4K --read-ahead-kb 128

@@ -544,6 +544,19 @@ static void leased(void)
 	lease_after(read_half);
 }
 
+/* On the very descriptor that is led; and reading on does not break the lease. */
+static void lease_in_use(void)
+{
+	int fd = begin();
+
+	read_down(fd, size, size / 2);
+	MUST(fcntl(fd, F_SETLEASE, F_WRLCK) == 0);
+	read_down(fd, size / 2, 0);
+	MUST(fcntl(fd, F_GETLEASE) == F_WRLCK);
+	MUST(fcntl(fd, F_SETLEASE, F_UNLCK) == 0);
+	MUST(!close(fd));
+}
+
 static void otherwise_closed(void)
 {
 	static void (*const ways[])(int) = { by_dup2, by_dup3, by_close_range, by_closefrom };
@@ -869,6 +882,7 @@ int main(int argc, char **argv)
 		{ "direct", direct },	   { "others", others },
 		{ "written", written },	   { "punched", punched },
 		{ "cut", cut },		   { "leased", leased },
+		{ "lease", lease_in_use },
 		{ "long", long_reads },	   { "otherwise", otherwise_closed },
 		{ "forgotten", forgotten }, { "borrowed", borrowed },
 		{ "umounted", umounted },  { "unlinked", unlinked },

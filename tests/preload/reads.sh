@@ -190,6 +190,7 @@ rewritten "a file that is written while it is read" written
 rewritten "a file that is punched while it is read" punched
 rewritten "a file that is cut while it is read" cut
 helped "closed when close() returns" "$tmp/reads" leased "$file"
+helped "a lease on a descriptor that is led" "$tmp/reads" lease "$file"
 helped "closed when close() returns, after long reads" "$tmp/reads" long "$file"
 helped "closed when dup2(), dup3(), close_range(), closefrom() return" "$tmp/reads" otherwise \
 	"$file"

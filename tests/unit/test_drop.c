@@ -228,18 +228,21 @@ TEST(the_kernel_is_overtaken)
 	assert_true(fake.count[FAKE_PREADV2] < 60);
 }
 
+static struct wn_drop_run run;
+
 /* An ordinary read, told when it has been made. */
 static void ordinary(uint64_t from, uint64_t to, uint64_t n)
 {
 	for (uint64_t at = from; at < to; at += n) {
 		fake_touch(file, at, wn_min(at + wn_max(n, MIB), SIZE));
-		wn_drop_stream(FD, (off_t)at, n);
+		wn_drop_stream(&run, FD, (off_t)at, n);
 	}
 }
 
 static void reset_for_streams(void)
 {
 	reset();
+	run = (struct wn_drop_run){ 0 };
 	wn_options_set(&wn_rt.options, "drop_behind", "stream");
 }
 
@@ -252,6 +255,21 @@ TEST(a_long_way_is_dropped_from_its_beginning)
 	/* What the first read brought had been cached before, for all that is known. */
 	assert_int_equal(cached(0, SIZE), PIECE);
 	assert_int_equal(fake.foul, 0);
+}
+
+/* Small reads are counted together, but none is forgotten. */
+TEST(nothing_is_left_of_small_reads)
+{
+	reset_for_streams();
+	ordinary(0, 90 * MIB, 12 * KIB);
+	ordinary(90 * MIB, SIZE, 4096);
+	assert_int_equal(cached(0, SIZE), PIECE);
+	/* Whoever stops in the middle of them closes the file. */
+	reset_for_streams();
+	ordinary(0, 80 * MIB + 512 * KIB, 4 * KIB);
+	assert_int_equal(cached(78 * MIB, 80 * MIB), PIECE);
+	wn_drop_closing(&run, FD);
+	assert_int_equal(cached(78 * MIB, 80 * MIB), 0);
 }
 
 TEST(reads_of_many_pieces_are_a_way_too)
@@ -316,6 +334,7 @@ int main(void)
 		cmocka_unit_test(who_stops_has_not_been_led_far),
 		cmocka_unit_test(the_kernel_is_overtaken),
 		cmocka_unit_test(a_long_way_is_dropped_from_its_beginning),
+		cmocka_unit_test(nothing_is_left_of_small_reads),
 		cmocka_unit_test(reads_of_many_pieces_are_a_way_too),
 		cmocka_unit_test(a_short_way_stays),
 		cmocka_unit_test(who_returns_ends_it),

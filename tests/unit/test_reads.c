@@ -534,6 +534,55 @@ TEST(near_and_far)
 	assert_told(0, 8192, 0);
 }
 
+/* A thread that reads several places by turns has a mark at each. */
+TEST(places_by_turns)
+{
+	cold_at(20 * MIB);
+	for (uint64_t place = 1; place <= 5; place++)
+		read_at(FD, (20 + 5 * place) * MIB, 8192);
+	hear_all();
+	for (uint64_t i = 1; i <= 4; i++) {
+		for (uint64_t place = 1; place <= 5; place++) {
+			read_at(FD, (20 + 5 * place) * MIB + i * 8192, 8192);
+			assert_told((20 + 5 * place) * MIB + i * 8192, 8192, WN_ACCESS_UP);
+		}
+	}
+	assert_true(nothing_told());
+}
+
+/* Where the user wants it proven, random reads are told of, as such. */
+TEST(random_may_prove_itself)
+{
+	open_file(SIZE);
+	wn_store(&wn_rt.options.value[WN_OPT_RANDOM], WN_RANDOM_PROVE);
+	wn_reads_advised(FD, POSIX_FADV_RANDOM);
+	become_cold();
+	assert_int_equal(refs(), 1);
+	hear_all();
+	read_at(FD, at, 8192);
+	assert_told(at, 8192, WN_ACCESS_UP | WN_ACCESS_EXACT);
+	/* Nothing is asked for before that, not even what the read itself is about to read. */
+	assert_int_equal(kit.st->stats.asked_bytes, 0);
+	wn_store(&wn_rt.options.value[WN_OPT_RANDOM], WN_RANDOM_OBEY);
+}
+
+/* Opening the file once more would be noticed: a lease. */
+TEST(spared_until_closed)
+{
+	open_file(SIZE);
+	become_cold();
+	assert_int_equal(refs(), 1);
+	wn_reads_spare(FD);
+	assert_int_equal(refs(), 0);
+	become_cold();
+	become_cold();
+	assert_int_equal(refs(), 0);
+	wn_reads_closing(&me, FD);
+	become_cold();
+	become_cold();
+	assert_int_equal(refs(), 1);
+}
+
 /* Records as far from one another as the time before, whichever way. */
 TEST(a_step_apart)
 {
@@ -842,6 +891,9 @@ int main(void)
 		cmocka_unit_test(downward),
 		cmocka_unit_test(near_and_far),
 		cmocka_unit_test(a_step_apart),
+		cmocka_unit_test(places_by_turns),
+		cmocka_unit_test(random_may_prove_itself),
+		cmocka_unit_test(spared_until_closed),
 		cmocka_unit_test(each_thread_has_its_own_mark),
 		cmocka_unit_test(the_position_tells_where_a_read_is),
 		cmocka_unit_test(a_wide_kernel_window_needs_no_help_upward),
