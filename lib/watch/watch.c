@@ -17,6 +17,9 @@
 #define EAGER_USELESS 8u
 /* Threads that are new are seen when the helper wakes up. */
 #define REST_MAX_NS (32u * (uint64_t)MS)
+/* The same where what is seen is of no use. */
+#define LULL_NS (128u * (uint64_t)MS)
+#define USELESS 24u
 
 static int arm(struct wn_watch *w, const struct wn_watch_use *u)
 {
@@ -161,7 +164,8 @@ bool wn_watch_news(const struct wn_watch *w)
 
 void wn_watch_quiet(struct wn_watch *w)
 {
-	w->rest_ns = wn_min(2 * wn_max(w->rest_ns, REST_MIN_NS), REST_MAX_NS);
+	w->rest_ns = wn_min(2 * wn_max(w->rest_ns, REST_MIN_NS),
+			    w->waker.useless < USELESS ? REST_MAX_NS : LULL_NS);
 }
 
 void wn_watch_close(struct wn_watch *w)
