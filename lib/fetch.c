@@ -67,17 +67,6 @@ void wn_fetch_saw(struct wn_loop *l, const struct wn_access *a, struct wn_walk *
 	walk->told1 = walk->pos + 1;
 }
 
-void wn_fetch_copied(struct wn_loop *l, const struct wn_access *a)
-{
-	struct wn_whole *w;
-
-	if (!wn_engine_prepare(&l->k, a->file, a->thread))
-		return;
-	w = whole_of(l, a->file);
-	if (w)
-		wn_whole_passed(w, a->thread, a->offset, a->offset + a->length, l->now);
-}
-
 bool wn_fetch_goes_on(const struct wn_loop *l, uint16_t file)
 {
 	struct wn_whole *w = wn_whole_of(&l->st->wholes, file,

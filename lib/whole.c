@@ -16,9 +16,12 @@
 #define STRAY_SHARE 2
 /* and such a part of what lies between the readers. */
 #define READ_SHARE 8
-/* Of what should have been used a quarter has been, once so many cells should have been. */
+/*
+ * Of what should have been used a quarter has been, once so many ways should have been; with
+ * fewer, chance decides.
+ */
 #define USE_SHARE 4
-#define USE_CELLS 256
+#define USE_WAYS 4
 /* So many major faults where everything was fetched: it is evicted before it is used. */
 #define MISSES 32
 
@@ -151,8 +154,10 @@ bool wn_whole_proven(const struct wn_whole *w)
 
 bool wn_whole_pays(const struct wn_whole *w)
 {
+	uint64_t way = w->read / wn_max(w->up + w->down, 1);
+
 	return w->misses < MISSES && w->strays * STRAY_SHARE <= w->read &&
-	       (w->due < 256 * USE_CELLS || w->hits * USE_SHARE * 256 >= w->due);
+	       (w->due < 256 * USE_WAYS * way || w->hits * USE_SHARE * 256 >= w->due);
 }
 
 /* Nobody has come here, and nobody has fetched it. */
