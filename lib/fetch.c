@@ -15,7 +15,10 @@
 #define END_NS (2000u * (uint64_t)MS)
 /* So many windows are under way at a time: the readers' own are not to wait for more. */
 #define UNDER_WAY 4
-/* All of it fits into half of the free memory, of which the policy gives an eighth. */
+/*
+ * All of it, with what has been read, fits into half of the free memory, of which the policy
+ * gives an eighth.
+ */
 #define FIT 4
 /* So far a walk has gone before it is a way that was read through. */
 #define WAY_MIN (512u * 1024)
@@ -91,7 +94,7 @@ static bool begins(struct wn_loop *l, struct wn_whole *w)
 	if (!wn_whole_proven(w) || wn_mode() != WN_MODE_ON)
 		return false;
 	wn_policy_refresh(&l->st->policy, l->k.options, l->now, wn_memory_headroom);
-	if (f->way == WN_ADDRESS || wn_whole_unread(w) / FIT > l->st->policy.memory)
+	if (f->way == WN_ADDRESS || wn_whole_span(w) / FIT > l->st->policy.memory)
 		return false;
 	w->fetching = true;
 	w->edge = w->landed = 0;
@@ -125,6 +128,9 @@ static uint64_t under_way(struct wn_loop *l, struct wn_whole *w)
 	};
 
 	w->landed = wn_engine_landed(&l->k, lane_of(l, w), &s);
+	/* The null engine sees nothing arrive. */
+	if (!l->st->engine.file[w->file].fd1)
+		w->landed = w->edge;
 	return wn_above(w->edge, w->landed);
 }
 
