@@ -102,7 +102,7 @@ static bool begins(struct wn_loop *l, struct wn_whole *w)
 	return true;
 }
 
-/* Not more than has been read, and not while the policy would have the memory for others. */
+/* Less than has been read, and not while the policy would have the memory for others. */
 static uint64_t most_ahead(struct wn_loop *l, const struct wn_whole *w)
 {
 	struct wn_bounds b = { 0 };
@@ -113,7 +113,8 @@ static uint64_t most_ahead(struct wn_loop *l, const struct wn_whole *w)
 	wn_serve_share(&l->st->walks, &b);
 	wn_fetch_share(&l->st->wholes, &b);
 	most = wn_above(l->st->policy.budget, b.ahead);
-	return wn_min(most, wn_above(w->read * w->cell, wn_whole_ahead(w)));
+	/* What is ahead of its walks waits to be read, too, and some of it always will. */
+	return wn_min(most, wn_above(w->read * w->cell / 4 * 3, b.ahead));
 }
 
 /* What is under way and has not arrived. */
