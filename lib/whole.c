@@ -188,7 +188,8 @@ bool wn_whole_order(const struct wn_whole *w, uint64_t unit, uint64_t most,
 		first = next_untouched(w, w->low);
 	/* Not more at a time than is needed to keep the device busy. */
 	most = wn_min(most, wn_max(4 * unit, size));
-	for (end = first; end < w->high && is_untouched(w, end) && (end + 1 - first) * size <= most;)
+	for (end = first; end < w->high && is_untouched(w, end) &&
+			  (end + 1 - first) * size <= most;)
 		end++;
 	/* A ride goes on into what is fetched next. */
 	for (run = end; run < w->high && is_untouched(w, run) && (run - first) * size < 8 * unit;)
