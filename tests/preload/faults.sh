@@ -122,6 +122,29 @@ else
 	want "bytes read" "$(value read_bytes)" "<=" $((2 * 10 * 262144))
 	verdict "$name"
 
+	# Tensors: as a whole, once some of them were read; and not much more than is read.
+	tensors="--piece 4M --order shuffled --split queue --threads 4"
+	# shellcheck disable=SC2086
+	load "shuffled pieces" "" $tensors
+	want "files fetched as a whole" "$(counter wholes)" == 1
+	# It is over soon: how much is left to be fetched depends on the time.
+	want "bytes fetched" "$(counter whole_bytes)" ">=" $((size / 64))
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	verdict "$name"
+	# shellcheck disable=SC2086
+	load "shuffled pieces, each by itself" WILLNEED_WHOLE=off $tensors
+	want "files fetched as a whole" "$(counter wholes)" == 0
+	verdict "$name"
+	# shellcheck disable=SC2086
+	load "shuffled pieces, a third of them" "" $tensors --pieces 5
+	want "bytes read" "$(value read_bytes)" "<=" $((2 * 20 * 4194304))
+	verdict "$name"
+	# shellcheck disable=SC2086
+	load "shuffled pieces, little to be read ahead" WILLNEED_BUDGET=8M $tensors
+	want "bytes not used" "$(counter unused_bytes)" "<=" 8388608
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	verdict "$name"
+
 	# Threads that come and go; the helper finds and forgets them.
 	chill "$big"
 	helped "64 threads that come and go" "$tmp/faults" threads "$big"
