@@ -225,6 +225,14 @@ static uint32_t sys_geteuid(void)
 	return (uint32_t)wn_raw(SYS_geteuid);
 }
 
+static uint64_t sys_memlock_limit(void)
+{
+	struct rlimit limit = { 0 };
+
+	wn_raw(SYS_prlimit64, 0, RLIMIT_MEMLOCK, 0, &limit);
+	return limit.rlim_cur;
+}
+
 const struct wn_sys wn_sys_linux = {
 	.open = sys_open,
 	.close = sys_close,
@@ -262,6 +270,7 @@ const struct wn_sys wn_sys_linux = {
 	.map_file = sys_map_file,
 	.mincore = sys_mincore,
 	.geteuid = sys_geteuid,
+	.memlock_limit = sys_memlock_limit,
 };
 
 const struct wn_sys *wn_sys = &wn_sys_linux;

@@ -76,6 +76,7 @@ struct wn_sys {
 	long (*map_file)(int fd, uint64_t offset, size_t length); /* for mincore() */
 	int (*mincore)(uint64_t addr, uint64_t length, unsigned char *vec);
 	uint32_t (*geteuid)(void);
+	uint64_t (*memlock_limit)(void); /* RLIMIT_MEMLOCK, in bytes */
 };
 
 extern const struct wn_sys *wn_sys;

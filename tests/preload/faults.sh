@@ -98,7 +98,7 @@ else
 	# fault the kernel reads 128 KiB.
 	load "a page per MiB" "" --piece 4K --stride 1M
 	want "bytes read" "$(value read_bytes)" "<=" "$bare_read"
-	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((mib / 4 * 4096))
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((mib * 4096 / 4))
 	want "bytes asked for ahead" "$(counter walk_bytes)" "<=" $((mib * 4096))
 	verdict "$name"
 	load "64 KiB of every 512 KiB" "" --piece 64K --stride 512K
@@ -223,7 +223,7 @@ for sense in scan pagemap; do
 	quiet_load "$sense: a page per MiB" WILLNEED_WATCH=$sense --piece 4K --stride 1M
 	for program in threads signals children truncate; do
 		chill "$big"
-		helped "$sense: $program" WILLNEED_WATCH=$sense "$tmp/faults" $program "$big"
+		helped "$sense: $program" WILLNEED_WATCH="$sense" "$tmp/faults" "$program" "$big"
 		[ $program != truncate ] || make_file "$big" $mib
 	done
 done

@@ -43,13 +43,13 @@ walk()
 }
 
 for sense in perf scan pagemap; do
-	walk $sense env || {
+	walk "$sense" env || {
 		skip "$sense" "it does not work here"
 		rm -f "$tmp/complaints"
 		continue
 	}
 	if is_root && have setpriv; then
-		if walk $sense setpriv --reuid=65534 --regid=65534 --clear-groups; then
+		if walk "$sense" setpriv --reuid=65534 --regid=65534 --clear-groups; then
 			[ ! -s "$tmp/run.err" ] || complain "on stderr: $(cat "$tmp/run.err")"
 			want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
 			want "bytes asked for ahead" "$(counter walk_bytes)" ">=" \
@@ -65,13 +65,13 @@ for sense in perf scan pagemap; do
 
 	chill "$big"
 	helped "$sense: nothing is left when it was quiet for long enough" WILLNEED_IDLE=200 \
-		WILLNEED_WATCH=$sense "$tmp/senses" idle "$big"
+		WILLNEED_WATCH="$sense" "$tmp/senses" idle "$big"
 	want "helpers" "$(counter helper_starts)" "==" 2
 	verdict "$sense: it comes again when it is needed"
 
 	chill "$big"
 	rm -f "$tmp/stats"
-	with WILLNEED_STATS="$tmp/stats" WILLNEED_WATCH=$sense "$tmp/senses" small "$big" \
+	with WILLNEED_STATS="$tmp/stats" WILLNEED_WATCH="$sense" "$tmp/senses" small "$big" \
 		>"$tmp/run.out" 2>&1 || complain "$(cat "$tmp/run.out")"
 	want "helpers" "$(counter helper_starts)" "==" 0
 	verdict "$sense: ten thousand small mappings start no helper"
@@ -81,7 +81,7 @@ for sense in perf scan pagemap; do
 	make_file "$big" $mib
 	chill "$big"
 	rm -f "$tmp/stats"
-	with WILLNEED_STATS="$tmp/stats" WILLNEED_WATCH=$sense "$tmp/senses" sigbus "$big" \
+	with WILLNEED_STATS="$tmp/stats" WILLNEED_WATCH="$sense" "$tmp/senses" sigbus "$big" \
 		>"$tmp/run.out" 2>&1 || complain "exit status $?: $(cat "$tmp/run.out")"
 	cmp -s "$tmp/run.out" "$tmp/bare.out" || complain "$(cat "$tmp/run.out")"
 	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" 1

@@ -429,6 +429,11 @@ static int do_mincore(uint64_t addr, uint64_t length, unsigned char *vec)
 	return -ENOSYS;
 }
 
+static uint64_t do_memlock_limit(void)
+{
+	return UINT64_MAX;
+}
+
 static uint32_t do_geteuid(void)
 {
 	return 0;
@@ -471,4 +476,5 @@ const struct wn_sys fake_sys = {
 	.map_file = do_map_file,
 	.mincore = do_mincore,
 	.geteuid = do_geteuid,
+	.memlock_limit = do_memlock_limit,
 };
