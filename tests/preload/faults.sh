@@ -224,7 +224,7 @@ for sense in scan pagemap; do
 	for program in threads signals children truncate; do
 		chill "$big"
 		helped "$sense: $program" WILLNEED_WATCH="$sense" "$tmp/faults" "$program" "$big"
-		[ $program != truncate ] || make_file "$big" $mib
+		[ "$program" != truncate ] || make_file "$big" $mib
 	done
 done
 chill "$big"
