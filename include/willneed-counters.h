@@ -33,7 +33,7 @@ WILLNEED_COUNTER(helper_cpu_us, "processor time of helper threads, in microsecon
 WILLNEED_COUNTER(facility_failures, "optional kernel facilities found missing or failing")
 WILLNEED_COUNTER(advice_calls, "times that the program asked for pages itself, by advice or a readahead call")
 WILLNEED_COUNTER(advice_answered, "of these, times that needed no call, since all had been asked for a moment ago")
-WILLNEED_COUNTER(dropped_bytes, "bytes dropped from the page cache behind uncached reads")
+WILLNEED_COUNTER(dropped_bytes, "bytes dropped from the page cache behind uncached reads and writes")
 WILLNEED_COUNTER(drop_calls, "system calls made to drop them")
 WILLNEED_COUNTER(reads_cold, "reads through descriptors that were looked at and found to be cold, or asked for ahead")
 WILLNEED_COUNTER(reads_told, "reads in some order, which the helper was told of")

@@ -11,8 +11,6 @@
 #include "letgo.h"
 #include "runtime.h"
 
-/* The kernel's readahead runs so far in front of a reader; ours up to the window setting. */
-#define AHEAD 17u
 /* A reader has left a piece when so much of the next one has been read. */
 #define LEFT (WN_PIECE / 4)
 /* Several threads that share a way through a file arrive out of order by this much. */
@@ -21,8 +19,6 @@
 #define NEAR_READS 16u
 /* Reads of this size leave no folio in parts: the kernel's own way is as good. */
 #define LARGE ((uint64_t)2 << 20)
-/* Its pages are another file's: mincore() sees them, and cachestat() does not. */
-#define OVERLAYFS_MAGIC 0x794c7630u
 /* Streams that the program did not mark are dropped from when they are as long as this. */
 #define LONG ((uint64_t)64 << 20)
 /* What a thread may have read in sequence of them before it is counted. */
@@ -35,7 +31,6 @@ static struct wn_piece_file *meet(struct wn_state *st, int fd)
 {
 	int flags = wn_sys->fcntl_getfl(fd);
 	struct wn_piece_file *f;
-	struct statfs sf;
 	struct stat file;
 
 	if (flags < 0 || (flags & O_DIRECT) || wn_sys->fstat(fd, &file) < 0 ||
@@ -44,8 +39,7 @@ static struct wn_piece_file *meet(struct wn_state *st, int fd)
 	f = wn_pieces_meet(&st->drops.pieces, fd, &file);
 	if (!f)
 		return NULL;
-	if (!wn_load(&f->elsewhere) && wn_sys->fstatfs(fd, &sf) >= 0 &&
-	    (uint32_t)sf.f_type == OVERLAYFS_MAGIC)
+	if (!wn_load(&f->elsewhere) && wn_letgo_elsewhere(fd))
 		wn_store(&f->elsewhere, 1);
 	wn_store(&f->stopped, wn_letgo_refused(&st->drops, f) ? WN_PIECES_REFUSED :
 								     WN_PIECES_DROP);
@@ -91,8 +85,9 @@ static void look(struct wn_state *st, struct wn_piece_file *f, int fd, uint64_t 
 /* What is brought in ahead of readers must not be taken for "cached before". */
 static uint64_t pieces_ahead(void)
 {
-	return AHEAD + wn_min(wn_load(&wn_rt.options.value[WN_OPT_WINDOW]) >> WN_PIECE_BITS,
-			      WN_REGION_PIECES / 2);
+	uint64_t ours = wn_load(&wn_rt.options.value[WN_OPT_WINDOW]);
+
+	return WN_LETGO_AHEAD + wn_min(ours >> WN_PIECE_BITS, WN_REGION_PIECES / 2);
 }
 
 /* Readers have come to a piece: what their readahead will bring is looked at before. */

@@ -138,6 +138,12 @@ static void learn_size(struct wn_engine_file *f, const struct wn_file *w)
 		f->size = (uint64_t)st.st_size;
 }
 
+/* Does the program need it, and may it be open for that? */
+static bool is_wanted(const struct wn_file *w)
+{
+	return wn_load(&w->refs) && !wn_load(&w->spared);
+}
+
 static void close_file(struct wn_engine *e, struct wn_engine_file *f)
 {
 	if (f->fd1) {
@@ -154,7 +160,7 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 	uint32_t serial = wn_load(&w->serial);
 	int fd;
 
-	if (f->way != WN_UNOPENED && f->serial == serial) {
+	if (f->way != WN_UNOPENED && f->serial == serial && !wn_load(&w->spared)) {
 		learn_size(f, w);
 		return f->way != WN_NONE;
 	}
@@ -163,7 +169,7 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 	wn_store(&k->engine->held, k->engine->held + 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	/* A late record of a file that nobody needs any more. */
-	if (!wn_load(&w->refs)) {
+	if (!is_wanted(w)) {
 		wn_store(&k->engine->held, k->engine->held - 1);
 		return false;
 	}
@@ -208,7 +214,7 @@ static bool open_lane(const struct wn_kernel *k, uint16_t file,
 	*lane = (struct wn_lane){ .file = file };
 	wn_text_add(&t, "/proc/thread-self/fd/");
 	wn_text_number(&t, f->fd1 - 1);
-	fd = wn_sys->open(path, O_RDONLY | O_CLOEXEC);
+	fd = wn_open_quietly(path);
 	if (fd < 0)
 		return false;
 	if (wn_sys->fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL) < 0) {
@@ -378,17 +384,14 @@ void wn_engine_close_lane(const struct wn_kernel *k, int stream)
 void wn_engine_close_files(const struct wn_kernel *k, bool all)
 {
 	for (int i = 0; i < WN_LANES; i++) {
-		uint16_t file = k->engine->lane[i].file;
-
-		if (all || !wn_load(&k->track->files.slot[file].refs))
+		if (all || !is_wanted(&k->track->files.slot[k->engine->lane[i].file]))
 			wn_engine_close_lane(k, i);
 	}
 	for (int i = 0; i < WN_FILES; i++) {
 		struct wn_engine_file *f = &k->engine->file[i];
 
-		if (!all && wn_load(&k->track->files.slot[i].refs))
-			continue;
-		close_file(k->engine, f);
+		if (all || !is_wanted(&k->track->files.slot[i]))
+			close_file(k->engine, f);
 	}
 	if (all)
 		wn_uring_close(&k->engine->uring);

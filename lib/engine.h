@@ -138,6 +138,8 @@ void wn_engine_flush(const struct wn_kernel *k);
 /* Does this process have /dev/fuse open?  Then its threads must not wait for FUSE files. */
 bool wn_serves_fuse(uint32_t thread);
 
+/* To read from, leaving the time of the last access alone where that is allowed. */
+int wn_open_quietly(const char *path);
 /* An open descriptor on the very file in the slot, in the caller's table, or -errno. */
 int wn_find_file(const struct wn_track *t, uint16_t file, uint32_t thread);
 /* The same by way of the program's descriptor alone. */

@@ -112,7 +112,9 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, true);
 	wn_watch_closer(&l->st->watch, a->thread,
 			wants_progress(l, w, wn_load(&file->kernel_window)));
-	return joined && w->steps >= WN_WALK_STEPS && !w->cached;
+	/* One that nothing was asked for after so many steps never will be led. */
+	return joined && w->steps >= WN_WALK_STEPS && !w->cached &&
+	       (w->asking || w->steps < 4 * WN_WALK_STEPS);
 }
 
 static void see(struct wn_loop *l)

@@ -15,7 +15,10 @@
 #define END_NS (2000u * (uint64_t)MS)
 /* So many windows are under way at a time: the readers' own are not to wait for more. */
 #define UNDER_WAY 4
-/* All of it fits into half of the free memory, of which the policy gives an eighth. */
+/*
+ * All of it, with what has been read, fits into half of the free memory, of which the policy
+ * gives an eighth.
+ */
 #define FIT 4
 /* So far a walk has gone before it is a way that was read through. */
 #define WAY_MIN (512u * 1024)
@@ -67,17 +70,6 @@ void wn_fetch_saw(struct wn_loop *l, const struct wn_access *a, struct wn_walk *
 	walk->told1 = walk->pos + 1;
 }
 
-void wn_fetch_copied(struct wn_loop *l, const struct wn_access *a)
-{
-	struct wn_whole *w;
-
-	if (!wn_engine_prepare(&l->k, a->file, a->thread))
-		return;
-	w = whole_of(l, a->file);
-	if (w)
-		wn_whole_passed(w, a->thread, a->offset, a->offset + a->length, l->now);
-}
-
 bool wn_fetch_goes_on(const struct wn_loop *l, uint16_t file)
 {
 	struct wn_whole *w = wn_whole_of(&l->st->wholes, file,
@@ -102,7 +94,7 @@ static bool begins(struct wn_loop *l, struct wn_whole *w)
 	if (!wn_whole_proven(w) || wn_mode() != WN_MODE_ON)
 		return false;
 	wn_policy_refresh(&l->st->policy, l->k.options, l->now, wn_memory_headroom);
-	if (f->way == WN_ADDRESS || wn_whole_unread(w) / FIT > l->st->policy.memory)
+	if (f->way == WN_ADDRESS || wn_whole_span(w) / FIT > l->st->policy.memory)
 		return false;
 	w->fetching = true;
 	w->edge = w->landed = 0;
@@ -110,7 +102,7 @@ static bool begins(struct wn_loop *l, struct wn_whole *w)
 	return true;
 }
 
-/* Not more than has been read, and not while the policy would have the memory for others. */
+/* Less than has been read, and not while the policy would have the memory for others. */
 static uint64_t most_ahead(struct wn_loop *l, const struct wn_whole *w)
 {
 	struct wn_bounds b = { 0 };
@@ -121,7 +113,8 @@ static uint64_t most_ahead(struct wn_loop *l, const struct wn_whole *w)
 	wn_serve_share(&l->st->walks, &b);
 	wn_fetch_share(&l->st->wholes, &b);
 	most = wn_above(l->st->policy.budget, b.ahead);
-	return wn_min(most, wn_above(w->read * w->cell, wn_whole_ahead(w)));
+	/* What is ahead of its walks waits to be read, too, and some of it always will. */
+	return wn_min(most, wn_above(w->read * w->cell / 4 * 3, b.ahead));
 }
 
 /* What is under way and has not arrived. */
@@ -136,6 +129,9 @@ static uint64_t under_way(struct wn_loop *l, struct wn_whole *w)
 	};
 
 	w->landed = wn_engine_landed(&l->k, lane_of(l, w), &s);
+	/* The null engine sees nothing arrive. */
+	if (!l->st->engine.file[w->file].fd1)
+		w->landed = w->edge;
 	return wn_above(w->edge, w->landed);
 }
 

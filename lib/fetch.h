@@ -13,8 +13,6 @@
 
 /* A fault or a read has been taken in: the walk that it belongs to, or NULL. */
 void wn_fetch_saw(struct wn_loop *l, const struct wn_access *a, struct wn_walk *w);
-/* A copy is about to read this. */
-void wn_fetch_copied(struct wn_loop *l, const struct wn_access *a);
 
 /* Is it being fetched, so that its readers are to be seen where nothing is missing? */
 bool wn_fetch_goes_on(const struct wn_loop *l, uint16_t file);

@@ -13,10 +13,18 @@
 /* A FIFO or a device that took the file's place must not hold us up or notice us. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
+/* Reading ahead is no access; whoever may not have it so has what the program itself has. */
+int wn_open_quietly(const char *path)
+{
+	int fd = wn_sys->open(path, OPEN_FLAGS | O_NOATIME);
+
+	return fd == -EPERM ? wn_sys->open(path, OPEN_FLAGS) : fd;
+}
+
 static int open_checked(const char *path, const struct wn_file *f)
 {
 	struct stat st;
-	int fd = wn_sys->open(path, OPEN_FLAGS);
+	int fd = wn_open_quietly(path);
 
 	if (fd < 0)
 		return fd;

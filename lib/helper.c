@@ -12,6 +12,8 @@
 #include "runtime.h"
 
 #define MS 1000000u
+/* So long a helper that is stuck in a system call is waited for. */
+#define STOP_NS (2000 * (uint64_t)MS)
 
 static void rest(struct wn_loop *l, uint64_t ns)
 {
@@ -67,34 +69,48 @@ static void helper_main(void *arg)
 	wn_loop_end(&l);
 }
 
+static bool start_claimed(struct wn_state *st)
+{
+	int r;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	/* The last one may still be on its stack. */
+	if (wn_load_acquire(&st->helper_tid) || wn_load(&wn_rt.stops))
+		return false;
+	wn_store(&st->ending, 0);
+	r = wn_thread_start(helper_main, st, wn_rt.arena.stack_top, &st->helper_tid);
+	if (r > 0) {
+		wn_store(&st->helper_last, (uint32_t)r);
+		wn_count(&st->stats, helper_starts, 1);
+		return true;
+	}
+	wn_store(&st->helper_denied, 1);
+	wn_count(&st->stats, facility_failures, 1);
+	wn_log(&wn_rt.options, "no helper thread, errno ", "", (uint64_t)-r);
+	return false;
+}
+
 static bool start(struct wn_state *st)
 {
 	uint32_t pid = (uint32_t)wn_sys->getpid();
-	int r = 0;
+	uint64_t all = ~(uint64_t)0, before;
+	/* Somebody else is at it. */
+	bool started = true;
 
 	/* A forked child finds 0. */
 	wn_swap32(&st->pid, 0, pid);
 	/* Another pid but the parent's memory: the child of a vfork(), which borrows it. */
 	if (wn_load(&st->pid) != pid)
 		return false;
-	if (!wn_swap32(&st->helper_start, 0, 1))
-		return true;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	/* The last one may still be on its stack. */
-	if (!wn_load_acquire(&st->helper_tid) && !wn_load(&wn_rt.stops)) {
-		wn_store(&st->ending, 0);
-		r = wn_thread_start(helper_main, st, wn_rt.arena.stack_top, &st->helper_tid);
-		if (r > 0) {
-			wn_store(&st->helper_last, (uint32_t)r);
-			wn_count(&st->stats, helper_starts, 1);
-		} else {
-			wn_store(&st->helper_denied, 1);
-			wn_count(&st->stats, facility_failures, 1);
-			wn_log(&wn_rt.options, "no helper thread, errno ", "", (uint64_t)-r);
-		}
+	/* A handler that leaves by a jump must not take the claim with it. */
+	if (wn_raw(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &before, sizeof(all)) < 0)
+		return false;
+	if (wn_swap32(&st->helper_start, 0, 1)) {
+		started = start_claimed(st);
+		wn_store_release(&st->helper_start, 0);
 	}
-	wn_store_release(&st->helper_start, 0);
-	return r > 0;
+	wn_raw(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &before, NULL, sizeof(before));
+	return started;
 }
 
 bool wn_helper_expected(const struct wn_state *st)
@@ -142,6 +158,11 @@ static void wait_until_gone(struct wn_state *st, uint64_t limit_ns)
  */
 void wn_helper_stop(void)
 {
+	wn_helper_stop_within(STOP_NS);
+}
+
+void wn_helper_stop_within(uint64_t limit_ns)
+{
 	struct wn_state *st;
 
 	wn_add(&wn_rt.stops, 1);
@@ -153,7 +174,7 @@ void wn_helper_stop(void)
 	for (int tries = 0; wn_load_acquire(&st->helper_start) && tries < 1000000; tries++)
 		wn_pause();
 	if (wn_load_acquire(&st->helper_tid))
-		wait_until_gone(st, 2000 * (uint64_t)MS);
+		wait_until_gone(st, limit_ns);
 	/*
 	 * The id is zeroed a moment before the kernel stops counting the thread; much later
 	 * it may be the id of a thread of the program.

@@ -10,6 +10,7 @@
 #define WN_HELPER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct wn_state;
 
@@ -30,6 +31,7 @@ bool wn_helper_expected(const struct wn_state *st);
  * a system call.  It is not started again before wn_helper_allow(); the two are counted.
  */
 void wn_helper_stop(void);
+void wn_helper_stop_within(uint64_t limit_ns);
 void wn_helper_allow(void);
 
 #endif

@@ -9,6 +9,9 @@
 #include "base/sys.h"
 #include "runtime.h"
 
+/* Its pages are another file's: mincore() sees them, and cachestat() does not. */
+#define OVERLAYFS_MAGIC 0x794c7630u
+
 bool wn_letgo_refused(const struct wn_drops *d, const struct wn_piece_file *f)
 {
 	for (int i = 0; i < WN_DROP_SPARED; i++)
@@ -27,7 +30,7 @@ void wn_letgo_never(struct wn_drops *d, struct wn_piece_file *f)
 	wn_store(&f->stopped, WN_PIECES_STAY);
 }
 
-static bool is_mapped(const struct stat *file)
+bool wn_letgo_mapped(const struct stat *file)
 {
 	uint32_t serial;
 	struct wn_map m;
@@ -44,10 +47,17 @@ bool wn_letgo_check(struct wn_piece_file *f, int fd)
 	if (wn_sys->fstat(fd, &file) < 0 || file.st_dev != f->dev || file.st_ino != f->ino)
 		return false;
 	wn_store(&f->used, wn_cycles());
-	if (wn_piece_file_is(f, &file) && !is_mapped(&file))
+	if (wn_piece_file_is(f, &file) && !wn_letgo_mapped(&file))
 		return true;
 	wn_store(&f->stopped, WN_PIECES_STAY);
 	return false;
+}
+
+bool wn_letgo_elsewhere(int fd)
+{
+	struct statfs sf;
+
+	return wn_sys->fstatfs(fd, &sf) >= 0 && (uint32_t)sf.f_type == OVERLAYFS_MAGIC;
 }
 
 /* The same for a part of a file that is mapped for a moment; nothing is known of dirt. */
@@ -115,6 +125,26 @@ static bool read_again(struct wn_piece_file *f, struct wn_region *r, int fd, uin
 	       found.cached;
 }
 
+/*
+ * May the readahead of a reader further back bring a piece again, as far as it has got?
+ * It runs on into what others have read and dropped already.
+ */
+static bool is_ahead_of_others(struct wn_pieces *t, const struct wn_piece_file *f,
+			       struct wn_region *r, uint64_t piece)
+{
+	for (uint64_t back = 1; back <= wn_min(piece, WN_LETGO_AHEAD); back++) {
+		uint64_t p = piece - back;
+
+		if ((p + 1) % WN_REGION_PIECES == 0)
+			r = wn_pieces_find(t, wn_load(&f->serial), p);
+		if (!r)
+			return false;
+		if (wn_piece_has(&r->going, p) && !wn_piece_has(&r->done, p))
+			return true;
+	}
+	return false;
+}
+
 void wn_letgo(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r, int fd,
 	      uint64_t piece)
 {
@@ -133,6 +163,6 @@ void wn_letgo(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r,
 		return;
 	wn_count(&st->stats, dropped_bytes,
 		 wn_above(found.cached, left.cached) * wn_page_size());
-	if (!left.cached)
+	if (!left.cached && !is_ahead_of_others(&st->drops.pieces, f, r, piece))
 		wn_piece_set(&r->gone, piece);
 }

@@ -14,6 +14,12 @@
 #include "base/sys.h"
 #include "pieces.h"
 
+/*
+ * In pieces: the kernel's readahead runs so far in front of a reader; ours up to the window
+ * setting.  What it brought is neither "cached before" nor anybody's.
+ */
+enum { WN_LETGO_AHEAD = 17 };
+
 struct wn_drops;
 struct wn_state;
 
@@ -32,6 +38,10 @@ bool wn_letgo_stat(struct wn_piece_file *f, int fd, uint64_t piece, struct wn_ca
  * pages of a piece takes 11 us when they are all there.
  */
 bool wn_letgo_any(struct wn_piece_file *f, int fd, uint64_t piece, bool *any);
+/* Are the pages of this descriptor's file another file's, as far as cachestat() goes? */
+bool wn_letgo_elsewhere(int fd);
+/* Has this process mapped it? */
+bool wn_letgo_mapped(const struct stat *file);
 /* Drops a piece that has been read, if it may be. */
 void wn_letgo(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r, int fd,
 	      uint64_t piece);

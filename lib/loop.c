@@ -4,7 +4,6 @@
 #include "base/limits.h"
 #include "base/sys.h"
 #include "faults.h"
-#include "fetch.h"
 #include "lead.h"
 #include "runtime.h"
 #include "serve.h"
@@ -133,8 +132,6 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 	if (index < 0)
 		return;
 	s = &t->slot[index];
-	if (a->kind == WN_ACCESS_STEP && !s->exact)
-		wn_fetch_copied(l, a);
 	if (a->kind == WN_ACCESS_BEGIN && !s->run)
 		wn_count(&l->st->stats, streams, 1);
 	wn_engine_judge(&l->k, index, a->file, a->flags & WN_ACCESS_FAULTED);

@@ -117,6 +117,11 @@ static bool lease(struct look *l)
 		return true;
 	if (wn_sys->fcntl_getfl(l->fd) & O_DIRECT)
 		return false;
+	/* To open the file would break it, and a signal may come of that. */
+	if (wn_sys->has_lease(l->fd)) {
+		put(&spared_fds, l->fd, true);
+		return false;
+	}
 	slot = wn_request_hold(l->st, &l->stat, l->fd);
 	if (slot == WN_NO_FILE)
 		return false;
@@ -284,13 +289,13 @@ void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahea
 	g->left = (uint16_t)((wanted() ? look(me, fd, at, n, ahead) : IGNORED) / KIB);
 }
 
-static void let_go(struct wn_state *st, uint16_t slot)
+/* True when that was the last reference. */
+static bool let_go(struct wn_state *st, uint16_t slot)
 {
 	if (!wn_swap32(&st->reads.file[slot].leased, 1, 0))
-		return;
+		return false;
 	wn_track_drop(wn_rt.track, &st->lock, slot);
-	if (!wn_load(&wn_rt.track->files.slot[slot].refs))
-		wn_released(st);
+	return !wn_load(&wn_rt.track->files.slot[slot].refs);
 }
 
 /* In the child of a vfork() it is a copy: its parent reads on. */
@@ -299,40 +304,51 @@ static bool is_ours(const struct wn_state *st)
 	return !st->pid || st->pid == (uint32_t)wn_sys->getpid();
 }
 
-void wn_reads_closing(struct wn_reader *me, int fd)
+bool wn_reads_closing(struct wn_reader *me, int fd)
 {
 	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
 	struct wn_state *st = wn_awake();
 	uint16_t slot;
 
 	if (fd < 0)
-		return;
+		return false;
 	if (g->fd1 == (unsigned)fd + 1)
 		*g = (struct wn_grant){ 0 };
 	slot = st ? wn_load(&st->reads.by_fd[fd % WN_READ_FDS]) : 0;
 	if ((!slot && !has(&random_fds, fd) && !has(&spared_fds, fd)) || (st && !is_ours(st)))
-		return;
+		return false;
 	put(&random_fds, fd, false);
 	put(&spared_fds, fd, false);
 	if (!slot)
-		return;
+		return false;
 	wn_store(&st->reads.by_fd[fd % WN_READ_FDS], 0);
-	let_go(st, (uint16_t)(slot - 1));
+	return let_go(st, (uint16_t)(slot - 1));
 }
 
-void wn_reads_spare(int fd)
+void wn_reads_closed(void)
+{
+	struct wn_state *st = wn_awake();
+
+	if (st)
+		wn_released(st);
+}
+
+void wn_reads_spare(int fd, bool spare)
 {
 	struct wn_state *st = wn_awake();
 	struct stat file;
 	uint32_t serial;
 	uint16_t slot;
 
-	put(&spared_fds, fd, true);
+	put(&spared_fds, fd, spare);
 	if (!st || wn_sys->fstat(fd, &file) < 0 || !is_ours(st))
 		return;
 	slot = wn_file_find(&wn_rt.track->files, &file, &serial);
-	if (slot != WN_NO_FILE)
-		let_go(st, slot);
+	if (slot == WN_NO_FILE)
+		return;
+	wn_store(&wn_rt.track->files.slot[slot].spared, spare);
+	let_go(st, slot);
+	wn_released(st);
 }
 
 void wn_reads_expire(struct wn_state *st, uint64_t now_ns, uint64_t quiet_ns)

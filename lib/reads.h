@@ -69,11 +69,18 @@ static inline bool wn_reads_granted(struct wn_reader *me, int fd, size_t n)
 /* They may not: looks at a read that is about to be made (ahead), or has just been. */
 void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahead);
 
-/* A descriptor is about to be closed.  Returns when the helper has let go of its file. */
-void wn_reads_closing(struct wn_reader *me, int fd);
+/*
+ * A descriptor is about to be closed.  True: the helper may have its file open, and nobody
+ * else needs it; wn_reads_closed() returns when it has let go, also of several.
+ */
+bool wn_reads_closing(struct wn_reader *me, int fd);
+void wn_reads_closed(void);
 
-/* Its file must not be opened once more: the helper lets go of it, until it is closed. */
-void wn_reads_spare(int fd);
+/*
+ * Its file must not be opened once more, until that is taken back: the helper lets go of
+ * it, also where it is mapped.
+ */
+void wn_reads_spare(int fd, bool spare);
 
 /* The program has given advice for all of a descriptor; POSIX_FADV_RANDOM: no guessing. */
 void wn_reads_advised(int fd, int advice);

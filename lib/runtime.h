@@ -26,6 +26,7 @@
 #include "walk.h"
 #include "watch/watch.h"
 #include "whole.h"
+#include "written.h"
 
 enum { WN_REQUESTS = 64, WN_TALLIES = 16 };
 
@@ -74,6 +75,7 @@ struct wn_state {
 	struct wn_ring ring;
 	struct wn_cover cover;
 	struct wn_drops drops;
+	struct wn_writtens written;
 	struct wn_reads reads;
 	/* The helper's own. */
 	struct wn_streams streams;

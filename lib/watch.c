@@ -97,6 +97,9 @@ int wn_watch(const void *addr, size_t length, int fd, off_t offset)
 		return r;
 	if (!S_ISREG(file.st_mode))
 		return -ESPIPE;
+	/* To open it would break the lease. */
+	if (wn_sys->has_lease(fd))
+		return -EOPNOTSUPP;
 	/* Beyond the end of the file there is nothing to read, however much is mapped. */
 	length = wn_min(length, wn_round_up(wn_above((uint64_t)file.st_size, m.offset),
 					    wn_page_size()));

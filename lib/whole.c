@@ -16,9 +16,12 @@
 #define STRAY_SHARE 2
 /* and such a part of what lies between the readers. */
 #define READ_SHARE 8
-/* Of what should have been used a quarter has been, once so many cells should have been. */
+/*
+ * Of what should have been used a quarter has been, once so many ways should have been; with
+ * fewer, chance decides.
+ */
 #define USE_SHARE 4
-#define USE_CELLS 256
+#define USE_WAYS 4
 /* So many major faults where everything was fetched: it is evicted before it is used. */
 #define MISSES 32
 
@@ -128,11 +131,14 @@ void wn_whole_stray(struct wn_whole *w, uint64_t offset, bool missing)
 		w->misses++;
 }
 
+uint64_t wn_whole_span(const struct wn_whole *w)
+{
+	return w->low < w->high ? (w->high - w->low) * region_size(w) : 0;
+}
+
 uint64_t wn_whole_unread(const struct wn_whole *w)
 {
-	uint64_t span = w->low < w->high ? (w->high - w->low) * (uint64_t)WN_WHOLE_CELLS : 0;
-
-	return wn_above(span, w->read) * w->cell;
+	return wn_above(wn_whole_span(w), w->read * w->cell);
 }
 
 uint64_t wn_whole_ahead(const struct wn_whole *w)
@@ -151,8 +157,10 @@ bool wn_whole_proven(const struct wn_whole *w)
 
 bool wn_whole_pays(const struct wn_whole *w)
 {
+	uint64_t way = w->read / wn_max(w->up + w->down, 1);
+
 	return w->misses < MISSES && w->strays * STRAY_SHARE <= w->read &&
-	       (w->due < 256 * USE_CELLS || w->hits * USE_SHARE * 256 >= w->due);
+	       (w->due < 256 * USE_WAYS * way || w->hits * USE_SHARE * 256 >= w->due);
 }
 
 /* Nobody has come here, and nobody has fetched it. */
@@ -173,25 +181,27 @@ bool wn_whole_order(const struct wn_whole *w, uint64_t unit, uint64_t most,
 		    struct wn_order *o)
 {
 	uint64_t size = region_size(w);
-	uint64_t first = next_untouched(w, wn_round_up(w->edge, size) / size), end;
+	uint64_t first = next_untouched(w, wn_round_up(w->edge, size) / size), end, run;
 
 	/* Readers may have come to places before all others meanwhile. */
 	if (first == w->high)
 		first = next_untouched(w, w->low);
 	/* Not more at a time than is needed to keep the device busy. */
 	most = wn_min(most, wn_max(4 * unit, size));
-	for (end = first; end < w->high && is_untouched(w, end) && (end + 1 - first) * size <= most;)
+	for (end = first; end < w->high && is_untouched(w, end) &&
+			  (end + 1 - first) * size <= most;)
 		end++;
-	if (end == first)
+	/* A ride goes on into what is fetched next. */
+	for (run = end; run < w->high && is_untouched(w, run) && (run - first) * size < 8 * unit;)
+		run++;
+	/* Whole windows, for the sake of large folios, where there is room for them. */
+	if (end == first || (end < run && (end - first) * size < unit))
 		return false;
 	o->from = first * size;
 	o->to = wn_min(end * size, w->size);
 	o->exact = o->to;
 	o->unit = unit;
-	/* A ride goes on into what is fetched next. */
-	while (end < w->high && is_untouched(w, end) && (end - first) * size < 8 * unit)
-		end++;
-	o->slack = wn_above(wn_min(end * size, w->size), o->to);
+	o->slack = wn_above(wn_min(run * size, w->size), o->to);
 	return true;
 }
 

@@ -74,6 +74,8 @@ bool wn_whole_proven(const struct wn_whole *w);
 /* It is being fetched: is what was fetched used? */
 bool wn_whole_pays(const struct wn_whole *w);
 
+/* Bytes from the first to the last place that was read. */
+uint64_t wn_whole_span(const struct wn_whole *w);
 /* Bytes that nobody has read between its readers, and those of them that were fetched. */
 uint64_t wn_whole_unread(const struct wn_whole *w);
 uint64_t wn_whole_ahead(const struct wn_whole *w);

@@ -51,6 +51,11 @@ static int sys_fadvise(int fd, off_t offset, off_t length, int advice)
 	return (int)wn_raw(SYS_fadvise64, fd, offset, length, advice);
 }
 
+static int sys_write_out(int fd, uint64_t offset, uint64_t length)
+{
+	return (int)wn_raw(SYS_sync_file_range, fd, offset, length, SYNC_FILE_RANGE_WRITE);
+}
+
 static int sys_madvise(uint64_t addr, uint64_t length, int advice)
 {
 	return (int)wn_raw(SYS_madvise, addr, length, advice);
@@ -76,6 +81,11 @@ static int sys_fstatfs(int fd, struct statfs *out)
 static int sys_fcntl_getfl(int fd)
 {
 	return (int)wn_raw(SYS_fcntl, fd, F_GETFL, 0);
+}
+
+static int sys_has_lease(int fd)
+{
+	return wn_raw(SYS_fcntl, fd, F_GETLEASE, 0) == F_WRLCK;
 }
 
 static int64_t sys_position(int fd)
@@ -215,6 +225,14 @@ static uint32_t sys_geteuid(void)
 	return (uint32_t)wn_raw(SYS_geteuid);
 }
 
+static uint64_t sys_memlock_limit(void)
+{
+	struct rlimit limit = { 0 };
+
+	wn_raw(SYS_prlimit64, 0, RLIMIT_MEMLOCK, 0, &limit);
+	return limit.rlim_cur;
+}
+
 const struct wn_sys wn_sys_linux = {
 	.open = sys_open,
 	.close = sys_close,
@@ -223,11 +241,13 @@ const struct wn_sys wn_sys_linux = {
 	.write = sys_write,
 	.preadv2 = sys_preadv2,
 	.fadvise = sys_fadvise,
+	.write_out = sys_write_out,
 	.madvise = sys_madvise,
 	.cachestat = sys_cachestat,
 	.fstat = sys_fstat,
 	.fstatfs = sys_fstatfs,
 	.fcntl_getfl = sys_fcntl_getfl,
+	.has_lease = sys_has_lease,
 	.position = sys_position,
 	.futex_wait = sys_futex_wait,
 	.futex_wake = sys_futex_wake,
@@ -250,6 +270,7 @@ const struct wn_sys wn_sys_linux = {
 	.map_file = sys_map_file,
 	.mincore = sys_mincore,
 	.geteuid = sys_geteuid,
+	.memlock_limit = sys_memlock_limit,
 };
 
 const struct wn_sys *wn_sys = &wn_sys_linux;

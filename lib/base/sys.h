@@ -45,12 +45,14 @@ struct wn_sys {
 	ssize_t (*write)(int fd, const void *buf, size_t n);
 	ssize_t (*preadv2)(int fd, const struct iovec *iov, off_t offset, int flags);
 	int (*fadvise)(int fd, off_t offset, off_t length, int advice);
+	int (*write_out)(int fd, uint64_t offset, uint64_t length); /* begins it */
 	int (*madvise)(uint64_t addr, uint64_t length, int advice);
 	/* Since Linux 6.5, and only for who owns the file or may write it. */
 	int (*cachestat)(int fd, uint64_t offset, uint64_t length, struct wn_cachestat *out);
 	int (*fstat)(int fd, struct stat *out);
 	int (*fstatfs)(int fd, struct statfs *out);
 	int (*fcntl_getfl)(int fd);
+	int (*has_lease)(int fd); /* for writing, which nobody may open the file during; 1 or 0 */
 	int64_t (*position)(int fd); /* where read() would read */
 	int (*futex_wait)(uint32_t *word, uint32_t value, uint64_t timeout_ns);
 	int (*futex_wake)(uint32_t *word, int count);
@@ -74,6 +76,7 @@ struct wn_sys {
 	long (*map_file)(int fd, uint64_t offset, size_t length); /* for mincore() */
 	int (*mincore)(uint64_t addr, uint64_t length, unsigned char *vec);
 	uint32_t (*geteuid)(void);
+	uint64_t (*memlock_limit)(void); /* RLIMIT_MEMLOCK, in bytes */
 };
 
 extern const struct wn_sys *wn_sys;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The advice family on descriptors: what was asked for a moment ago is not asked again. */
+#include "front/front.h"
+
 #include <fcntl.h>
 
 #include "base/arch.h"
-#include "front/front.h"
 #include "reads.h"
 #include "repeat.h"
 

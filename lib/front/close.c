@@ -3,12 +3,13 @@
  * The calls that close descriptors, or put another file in their place: what the helper has
  * open for their sake is closed before they are passed on.
  */
+#include "front/read.h"
+
 #include <errno.h>
 #include <linux/close_range.h>
 
 #include "base/arch.h"
 #include "base/mem.h"
-#include "front/read.h"
 #include "reads.h"
 
 /* What some libraries call these. */
@@ -30,9 +31,13 @@ int __close(int fd)
 /* Of descriptors that share a place one stands for all: more need not be looked at. */
 static void closing_range(unsigned first, unsigned last)
 {
+	bool any = false;
+
 	last = (unsigned)wn_min(last, (uint64_t)first + WN_READ_FDS - 1);
 	for (uint64_t fd = first; fd <= last; fd++)
-		wn_front_closing((int)fd);
+		any |= wn_front_lets_go((int)fd);
+	if (any)
+		wn_reads_closed();
 }
 
 WN_EXPORT int close_range(unsigned first, unsigned last, int flags)
@@ -54,6 +59,19 @@ WN_EXPORT void closefrom(int first)
 		wn_front.closefrom(first);
 	else
 		wn_raw(SYS_close_range, from, ~0u, 0);
+}
+
+/* Another name of fclose(), for before the constructor: the call cannot be made raw. */
+extern int _IO_fclose(FILE *stream);
+
+/* Which closes its descriptor by itself. */
+WN_EXPORT int fclose(FILE *stream)
+{
+	if (!wn_front.fclose)
+		return _IO_fclose(stream);
+	if (wn_front.copy_min && stream)
+		wn_front_closing(fileno(stream));
+	return wn_front.fclose(stream);
 }
 
 WN_EXPORT int dup2(int from, int to)
@@ -91,7 +109,7 @@ WN_EXPORT int wn_front_fcntl64(int fd, int command, long a) __asm__("fcntl64");
 int wn_front_fcntl(int fd, int command, long a)
 {
 	if (wn_unlikely(command == F_SETLEASE) && wn_front.copy_min)
-		wn_reads_spare(fd);
+		wn_reads_spare(fd, a == F_WRLCK);
 	return wn_front.fcntl ? wn_front.fcntl(fd, command, a) :
 				(int)wn_front_result(wn_raw(SYS_fcntl, fd, command, a));
 }

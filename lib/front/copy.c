@@ -4,11 +4,11 @@
  * overlap, and one unversioned name serves old and new.  The way of a small copy is a
  * comparison and a jump.
  */
-#include "copy.h"
+#include "front/front.h"
 
 #include <stdint.h>
 
-#include "front/front.h"
+#include "copy.h"
 
 WN_EXPORT void *memcpy(void *restrict dst, const void *restrict src, size_t n);
 WN_EXPORT void *mempcpy(void *restrict dst, const void *restrict src, size_t n);

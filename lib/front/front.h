@@ -16,12 +16,19 @@
 #ifndef WN_FRONT_H
 #define WN_FRONT_H
 
+/*
+ * Its wrappers would take the place of what is defined here.  So this header comes first in
+ * every file of this room.
+ */
+#undef _FORTIFY_SOURCE
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sched.h>
+#include <sys/fanotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>

@@ -3,12 +3,14 @@
  * Calls that a second thread would disturb, or must not survive: the helper is gone before
  * they are passed on.  Where the process gives up rights for good, we fall silent for good.
  */
+#include "front/read.h"
+
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdbool.h>
 
 #include "base/arch.h"
-#include "front/front.h"
 #include "helper.h"
 #include "runtime.h"
 
@@ -18,11 +20,23 @@ WN_EXPORT long wn_front_syscall(long nr, long a, long b, long c, long d, long e,
 WN_EXPORT int wn_front_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 			     unsigned long d) __asm__("prctl");
 
+/* A fork does not wait for a helper that hangs in a slow file system. */
+#define FORK_NS 10000000u
+
 typedef long syscall_fn(long nr, long a, long b, long c, long d, long e, long f);
 
 static bool gives_up_rights(long option)
 {
-	return option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS;
+	/* Without the time stamp counter there is no clock for us. */
+	return option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS ||
+	       option == PR_SET_TSC;
+}
+
+/* What a thread gives up for itself, a helper that is there already would keep. */
+static bool is_per_thread(long option)
+{
+	return option == PR_CAPBSET_DROP || option == PR_SET_SECUREBITS ||
+	       option == PR_CAP_AMBIENT;
 }
 
 static bool gives_up_rights_by(long nr, long a)
@@ -34,6 +48,8 @@ static bool gives_up_rights_by(long nr, long a)
 #ifdef SYS_landlock_restrict_self
 	case SYS_landlock_restrict_self:
 #endif
+	/* Whoever hears of every open, and reads what was opened, would hear of ours. */
+	case SYS_fanotify_init:
 		return true;
 	}
 	return false;
@@ -67,6 +83,8 @@ long wn_front_syscall(long nr, long a, long b, long c, long d, long e, long f)
 		return wn_front_result(wn_raw(nr, a, b, c, d, e, f));
 	if (gives_up_rights_by(nr, a))
 		wn_sleep_for_good();
+	if (nr == SYS_close)
+		wn_front_closing((int)a);
 	/* If this is the only other thread, its status must be that of the process. */
 	if (nr == SYS_exit) {
 		wn_helper_stop();
@@ -84,11 +102,40 @@ long wn_front_syscall(long nr, long a, long b, long c, long d, long e, long f)
 int wn_front_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		   unsigned long d)
 {
+	int result;
+
 	if (!wn_front.prctl)
 		return (int)wn_front_result(wn_raw(SYS_prctl, option, a, b, c, d));
 	if (gives_up_rights(option))
 		wn_sleep_for_good();
-	return wn_front.prctl(option, a, b, c, d);
+	if (!is_per_thread(option))
+		return wn_front.prctl(option, a, b, c, d);
+	wn_helper_stop();
+	result = wn_front.prctl(option, a, b, c, d);
+	wn_helper_allow();
+	return result;
+}
+
+WN_EXPORT int fanotify_init(unsigned flags, unsigned event_flags)
+{
+	if (!wn_front.fanotify_init)
+		return (int)wn_front_result(wn_raw(SYS_fanotify_init, flags, event_flags));
+	wn_sleep_for_good();
+	return wn_front.fanotify_init(flags, event_flags);
+}
+
+/* Some runtimes count the threads after a fork, and complain of more than they know. */
+WN_EXPORT pid_t fork(void)
+{
+	pid_t child;
+
+	/* Before the constructor there is nothing to end, and nobody forks. */
+	if (!wn_front.fork)
+		return (pid_t)wn_front_result(wn_raw(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+	wn_helper_stop_within(FORK_NS);
+	child = wn_front.fork();
+	wn_helper_allow();
+	return child;
 }
 
 /* The others have one shape: no helper while the call is passed on. */

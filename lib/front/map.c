@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The mapping family: what is mapped where, and what the program advised. */
+#include "front/front.h"
+
 #include "base/arch.h"
 #include "copy.h"
-#include "front/front.h"
 #include "repeat.h"
 
 /* Its fifth argument is read even when it is not given, as libc's own does. */

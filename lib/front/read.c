@@ -4,12 +4,13 @@
  * way of most reads is two comparisons and a jump; where only the program's memory tells
  * the size, which may not be there, it comes after the call has returned it.
  */
-#include "reads.h"
+#include "front/read.h"
 
 #include "base/arch.h"
 #include "drop.h"
-#include "front/read.h"
+#include "reads.h"
 #include "runtime.h"
+#include "written.h"
 
 static __thread struct wn_reader reader __attribute__((tls_model("initial-exec")));
 static __thread struct wn_drop_run run __attribute__((tls_model("initial-exec")));
@@ -60,13 +61,20 @@ void wn_front_has_read(int fd, int64_t at, ssize_t got)
 		then_drop(fd, at == WN_BEHIND_POSITION ? -1 : at, got);
 }
 
-void wn_front_closing(int fd)
+bool wn_front_lets_go(int fd)
 {
 	if (!wn_front.copy_min)
-		return;
+		return false;
 	if (drops_behind())
 		wn_drop_closing(&run, fd);
-	wn_reads_closing(&reader, fd);
+	wn_written_closing(fd);
+	return wn_reads_closing(&reader, fd);
+}
+
+void wn_front_closing(int fd)
+{
+	if (wn_front_lets_go(fd))
+		wn_reads_closed();
 }
 
 /* Apart, so that the way of most reads saves no registers. */

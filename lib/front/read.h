@@ -6,9 +6,10 @@
 #ifndef WN_FRONT_READ_H
 #define WN_FRONT_READ_H
 
-#include <stdint.h>
-
 #include "front/front.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* A call has returned, having read so much at `at`; see reads.h. */
 void wn_front_has_read(int fd, int64_t at, ssize_t got)
@@ -16,5 +17,7 @@ void wn_front_has_read(int fd, int64_t at, ssize_t got)
 
 /* This number is about to be nobody's, or another file's. */
 void wn_front_closing(int fd) __attribute__((visibility("hidden")));
+/* The same for one of several; true: wn_reads_closed() is to be called after the last. */
+bool wn_front_lets_go(int fd) __attribute__((visibility("hidden")));
 
 #endif

@@ -5,10 +5,11 @@
  * time, and where extents are shared nothing is read at all), and an offset that the
  * program keeps in its memory has then been proved to be there.
  */
+#include "front/read.h"
+
 #include <sys/sendfile.h>
 
 #include "base/arch.h"
-#include "front/read.h"
 #include "reads.h"
 
 static void has_read(int fd, const off64_t *offset, ssize_t got)

@@ -5,13 +5,15 @@
  * is better.  Where the kernel or the file system refuses the flag, and so has done
  * nothing, the call is made without it: the flag says how, not what.
  */
+#include "front/read.h"
+
 #include <errno.h>
 #include <sys/uio.h>
 
 #include "base/arch.h"
 #include "drop.h"
-#include "front/read.h"
 #include "reads.h"
+#include "written.h"
 
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE 0x80
@@ -64,14 +66,19 @@ static inline ssize_t read_any(int fd, const struct iovec *iov, int count, off_t
 static inline ssize_t write_any(int fd, const struct iovec *iov, int count, off_t offset,
 				int flags)
 {
+	struct wn_write w;
 	int saved = errno;
 	ssize_t put = next_pwritev2(fd, iov, count, offset, flags);
 
 	if (wn_likely(put >= 0 || flags != RWF_DONTCACHE || errno != EOPNOTSUPP) ||
 	    !wn_front.copy_min || !wn_drop_wanted())
 		return put;
+	wn_written_begin(&w, fd, offset);
 	errno = saved;
-	return next_pwritev2(fd, iov, count, offset, 0);
+	put = next_pwritev2(fd, iov, count, offset, 0);
+	if (put > 0)
+		wn_written_end(&w, fd, (size_t)put);
+	return put;
 }
 
 WN_EXPORT ssize_t preadv2(int fd, const struct iovec *iov, int count, off_t offset, int flags)

@@ -26,6 +26,7 @@ struct wn_file {
 	uint32_t serial; /* counts the identities that this slot has had */
 	uint32_t owed;	 /* references that are to be dropped by whoever has the lock next */
 	int32_t fd;	 /* the program's descriptor, if it is still the same file */
+	uint32_t spared; /* it must not be opened: the program has a lease on it */
 	/* What threads of the program note for one another; see copy.c. */
 	uint32_t heat;	 /* copies in a row that found everything cached */
 	uint32_t chill;	 /* copies to come that need no proof that the file is cold */

@@ -2,6 +2,7 @@
 #include "track/mapping.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 #include "base/arch.h"
 #include "base/mem.h"
@@ -42,14 +43,26 @@ void wn_track_drop(struct wn_track *t, struct wn_track_lock *l, uint16_t file)
 		wn_track_unlock(l);
 }
 
+static void set_signals(uint64_t set, uint64_t *before)
+{
+	wn_raw(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &set, before, sizeof(set));
+}
+
 bool wn_track_lock(struct wn_track *t, struct wn_track_lock *l)
 {
-	/* Bounded: the holder may be stopped, or be the thread that we interrupted. */
+	uint64_t before = 0;
+
+	/* No handler may leave by a jump while it is held. */
+	set_signals(~(uint64_t)0, &before);
+	/* Bounded: the holder may be stopped. */
 	for (int tries = 0; !wn_swap32(&l->held, 0, 1); tries++) {
-		if (tries == 1000)
+		if (tries == 1000) {
+			set_signals(before, NULL);
 			return false;
+		}
 		wn_pause();
 	}
+	l->signals = before;
 	if (!l->counted)
 		count_references(t);
 	l->counted = 1;
@@ -60,7 +73,10 @@ bool wn_track_lock(struct wn_track *t, struct wn_track_lock *l)
 
 void wn_track_unlock(struct wn_track_lock *l)
 {
+	uint64_t before = l->signals;
+
 	wn_store_release(&l->held, 0);
+	set_signals(before, NULL);
 }
 
 static void begin_change(struct wn_track *t)

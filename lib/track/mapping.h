@@ -42,6 +42,7 @@ struct wn_track {
 struct wn_track_lock {
 	uint32_t held;
 	uint32_t counted; /* the references have been counted in this process */
+	uint64_t signals; /* what the holder had blocked before */
 };
 
 bool wn_track_lock(struct wn_track *t, struct wn_track_lock *l);

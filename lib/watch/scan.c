@@ -23,8 +23,12 @@
 #define USEFUL_SHARE 4
 /* It is of use for so long after something was. */
 #define USEFUL_NS (20u * MS)
-/* So many looks that show faults and nothing that grows end what is free. */
+/*
+ * So many looks that show faults and nothing that grows end what is free; and more of them
+ * are made after longer and longer lulls.
+ */
 #define USELESS 16
+#define LULL_MAX_NS (128u * MS)
 /* New patches are looked for so long after the program has read what was not cached. */
 #define COLD_NS (100u * MS)
 /* A region so long is more than a few pages that happened to be neighbours. */
@@ -221,7 +225,7 @@ static void settle(struct wn_account *a, uint64_t share)
 {
 	uint64_t pause = wn_max(wn_above(a->debt_ns, FREE_NS) * share, LOOK_NS);
 
-	a->due_ns = a->paid_ns + wn_min(pause, REST_MAX_NS);
+	a->due_ns = a->paid_ns + wn_min(pause, LULL_MAX_NS);
 }
 
 static void pay(struct wn_account *a, uint64_t cost_ns, uint64_t share, uint64_t now_ns)
@@ -239,8 +243,15 @@ static int look(struct wn_scan *s, const struct wn_watch_use *u, uint64_t majors
 
 	wn_count(u->stats, watch_looks, 1);
 	grown = wn_patches_grow(s, u->track, majors, now_ns);
-	if (majors && !grown && share_of(s, now_ns) == SHARE)
+	if (grown || share_of(s, now_ns) != SHARE) {
+		s->lull_ns = 0;
+		s->useless = 0;
+	} else if (majors && s->useless < USELESS) {
+		s->useless++;
 		s->look.debt_ns += FREE_NS / USELESS;
+	} else if (majors) {
+		s->lull_ns = wn_min(2 * wn_max(s->lull_ns, LOOK_NS), LULL_MAX_NS);
+	}
 	s->rest_ns = rest_of(s, grown, now_ns);
 	return r;
 }
@@ -290,6 +301,7 @@ int wn_scan_tend(struct wn_scan *s, const struct wn_watch_use *u, uint64_t now_n
 	began = wn_sys->cpu_ns();
 	r = look(s, u, majors, now_ns);
 	pay(&s->look, wn_sys->cpu_ns() - began + WAKE_NS, share, now_ns);
+	s->look.due_ns = wn_max(s->look.due_ns, now_ns + s->lull_ns);
 	return r < 0 ? r : search(s, u, now_ns);
 }
 
@@ -324,6 +336,7 @@ void wn_scan_judge(struct wn_scan *s, bool useful, uint64_t now_ns)
 	if (!useful)
 		return;
 	s->useful_ns = now_ns;
+	s->lull_ns = 0;
 	settle(&s->look, USEFUL_SHARE);
 	s->rest_ns = wn_min(s->rest_ns, REST_MIN_NS);
 }

@@ -60,6 +60,8 @@ struct wn_scan {
 	uint32_t turn;	  /* which part of each mapping is sampled next */
 	bool sampled;	  /* any of them was, this turn */
 	uint64_t rest_ns; /* how long to sleep if nothing else happens */
+	uint32_t useless;   /* looks that showed faults, and nothing that grows */
+	uint64_t lull_ns;   /* at least so long between looks that are of no use */
 	uint64_t useful_ns; /* when something that was told was of use */
 };
 

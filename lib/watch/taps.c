@@ -27,6 +27,8 @@
  */
 #define SHARE 200
 #define USEFUL_SHARE 10
+/* Nor does a look open more than so many, before any fault was of use. */
+#define AT_ONCE 16u
 #define PAUSE_MIN_NS (20u * MS)
 #define PAUSE_MAX_NS (1000u * (uint64_t)MS)
 
@@ -38,11 +40,15 @@ static struct wn_tap *tap_of(struct wn_taps *p, uint32_t thread)
 	return NULL;
 }
 
-static int open_tap(struct wn_tap *t, struct wn_waker *k)
+static int open_tap(struct wn_taps *p, struct wn_tap *t, struct wn_waker *k)
 {
-	int r = wn_tap_open(t);
+	int r;
 
+	if (!p->useful && p->opened == AT_ONCE)
+		return 0;
+	p->opened++;
 	t->waits = false;
+	r = wn_tap_open(t);
 	if (r < 0) {
 		*t = (struct wn_tap){ 0 };
 		/* It has ended meanwhile. */
@@ -76,8 +82,8 @@ static int add(struct wn_taps *p, struct wn_waker *k, uint32_t thread)
 	 * Some programs start threads all the time, which are over before they are of any
 	 * interest: one has to be there for two lists, unless readers are being led.
 	 */
-	t->waits = p->threads && !p->useful;
-	return t->waits ? 0 : open_tap(t, k);
+	t->waits = true;
+	return p->useful || !p->threads ? open_tap(p, t, k) : 0;
 }
 
 static int list_threads(struct wn_taps *p, struct wn_waker *k, int folder)
@@ -100,7 +106,7 @@ static int list_threads(struct wn_taps *p, struct wn_waker *k, int folder)
 			if (!t)
 				r = add(p, k, (uint32_t)id);
 			else if (t->waits)
-				r = open_tap(t, k);
+				r = open_tap(p, t, k);
 			if (t)
 				t->seen = true;
 		}
@@ -122,6 +128,7 @@ static int find_threads(struct wn_taps *p, struct wn_waker *k, bool *news)
 	if (r >= 0 && (st.st_nlink != p->threads || p->waiting || wn_load(&k->hung))) {
 		wn_store(&k->hung, 0);
 		began = wn_sys->cpu_ns();
+		p->opened = 0;
 		for (uint32_t i = 0; i < p->used; i++)
 			p->tap[i].seen = false;
 		r = list_threads(p, k, folder);
@@ -133,7 +140,7 @@ static int find_threads(struct wn_taps *p, struct wn_waker *k, bool *news)
 			p->waiting |= p->tap[i].waits && p->tap[i].seen;
 		p->threads = st.st_nlink;
 		began = wn_sys->cpu_ns() - began;
-		p->list_ns = wn_max(LIST_MIN_NS, began * (p->useful ? USEFUL_SHARE : SHARE));
+		p->list_cost_ns = began;
 		p->useful = false;
 		*news = true;
 	}
@@ -155,10 +162,13 @@ static void end_pauses(struct wn_taps *p, uint64_t now_ns)
 
 int wn_taps_tend(struct wn_taps *p, struct wn_waker *k, uint64_t now_ns, bool *news)
 {
+	uint64_t pause;
+
 	end_pauses(p, now_ns);
-	if (p->listed_ns && now_ns - p->listed_ns < p->list_ns)
+	pause = p->list_cost_ns * (p->useful ? USEFUL_SHARE : SHARE);
+	if (p->listed_ns && now_ns - p->listed_ns < wn_max(pause, LIST_MIN_NS))
 		return 0;
-	p->list_ns = LIST_MIN_NS;
+	p->list_cost_ns = 0;
 	p->listed_ns = now_ns;
 	return find_threads(p, k, news);
 }

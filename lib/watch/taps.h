@@ -38,7 +38,8 @@ struct wn_taps {
 	uint32_t used; /* no tap from here on is in use */
 	uint32_t next; /* whose ring to read next */
 	uint64_t listed_ns;
-	uint64_t list_ns;  /* between two lists */
+	uint64_t list_cost_ns; /* what the last list took of the processor */
+	uint32_t opened;   /* taps, by that list */
 	uint64_t threads;  /* how many there were when they were listed last */
 	bool waiting;	   /* some of these have no tap yet */
 	bool useful;	   /* some fault was, since then */

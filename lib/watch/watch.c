@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/arena.h"
 #include "base/mem.h"
 #include "base/sys.h"
 
@@ -17,6 +18,18 @@
 #define EAGER_USELESS 8u
 /* Threads that are new are seen when the helper wakes up. */
 #define REST_MAX_NS (32u * (uint64_t)MS)
+/* The same where what is seen is of no use. */
+#define LULL_NS (128u * (uint64_t)MS)
+#define USELESS 24u
+
+/*
+ * Rings of perf count as locked memory of the user, whose other programs may need it for
+ * their own.  They take an eighth of it at most, or auto does without them.
+ */
+static bool affordable(void)
+{
+	return wn_sys->memlock_limit() / 8 >= WN_TAPS * 2 * wn_page_size();
+}
 
 static int arm(struct wn_watch *w, const struct wn_watch_use *u)
 {
@@ -93,7 +106,9 @@ bool wn_watch_tend(struct wn_watch *w, const struct wn_watch_use *u, uint64_t no
 	if (w->failed || choice == WN_WATCH_OFF)
 		return false;
 	if (w->sense == WN_WATCH_AUTO)
-		w->sense = choice == WN_WATCH_AUTO ? WN_WATCH_PERF : choice;
+		w->sense = choice != WN_WATCH_AUTO ? choice :
+			   affordable()	   ? WN_WATCH_PERF :
+					     WN_WATCH_SCAN;
 	w->busy = false;
 	w->eager = w->began_ns && now_ns - w->began_ns < EAGER_NS &&
 		   w->waker.useless < EAGER_USELESS;
@@ -161,7 +176,8 @@ bool wn_watch_news(const struct wn_watch *w)
 
 void wn_watch_quiet(struct wn_watch *w)
 {
-	w->rest_ns = wn_min(2 * wn_max(w->rest_ns, REST_MIN_NS), REST_MAX_NS);
+	w->rest_ns = wn_min(2 * wn_max(w->rest_ns, REST_MIN_NS),
+			    w->waker.useless < USELESS ? REST_MAX_NS : LULL_NS);
 }
 
 void wn_watch_close(struct wn_watch *w)

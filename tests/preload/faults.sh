@@ -98,7 +98,7 @@ else
 	# fault the kernel reads 128 KiB.
 	load "a page per MiB" "" --piece 4K --stride 1M
 	want "bytes read" "$(value read_bytes)" "<=" "$bare_read"
-	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((mib / 4 * 4096))
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((mib * 4096 / 4))
 	want "bytes asked for ahead" "$(counter walk_bytes)" "<=" $((mib * 4096))
 	verdict "$name"
 	load "64 KiB of every 512 KiB" "" --piece 64K --stride 512K
@@ -120,6 +120,29 @@ else
 
 	load "backward, ten pieces of 256 KiB" "" --order backward --piece 256K --pieces 10
 	want "bytes read" "$(value read_bytes)" "<=" $((2 * 10 * 262144))
+	verdict "$name"
+
+	# Tensors: as a whole, once some of them were read; and not much more than is read.
+	tensors="--piece 4M --order shuffled --split queue --threads 4"
+	# shellcheck disable=SC2086
+	load "shuffled pieces" "" $tensors
+	want "files fetched as a whole" "$(counter wholes)" == 1
+	# It is over soon: how much is left to be fetched depends on the time.
+	want "bytes fetched" "$(counter whole_bytes)" ">=" $((size / 64))
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	verdict "$name"
+	# shellcheck disable=SC2086
+	load "shuffled pieces, each by itself" WILLNEED_WHOLE=off $tensors
+	want "files fetched as a whole" "$(counter wholes)" == 0
+	verdict "$name"
+	# shellcheck disable=SC2086
+	load "shuffled pieces, a third of them" "" $tensors --pieces 5
+	want "bytes read" "$(value read_bytes)" "<=" $((2 * 20 * 4194304))
+	verdict "$name"
+	# shellcheck disable=SC2086
+	load "shuffled pieces, little to be read ahead" WILLNEED_BUDGET=8M $tensors
+	want "bytes not used" "$(counter unused_bytes)" "<=" 8388608
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
 	verdict "$name"
 
 	# Threads that come and go; the helper finds and forgets them.
@@ -200,8 +223,8 @@ for sense in scan pagemap; do
 	quiet_load "$sense: a page per MiB" WILLNEED_WATCH=$sense --piece 4K --stride 1M
 	for program in threads signals children truncate; do
 		chill "$big"
-		helped "$sense: $program" WILLNEED_WATCH=$sense "$tmp/faults" $program "$big"
-		[ $program != truncate ] || make_file "$big" $mib
+		helped "$sense: $program" WILLNEED_WATCH="$sense" "$tmp/faults" "$program" "$big"
+		[ "$program" != truncate ] || make_file "$big" $mib
 	done
 done
 chill "$big"

@@ -220,7 +220,8 @@ static void stopped(void)
 	char c = 0;
 
 	MUST(pipe(ready) == 0 && pipe(done) == 0);
-	pid = fork();
+	/* fork() would end the helper first. */
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (!pid) {
 		close(done[1]);
 		if (tid && (ptrace(PTRACE_SEIZE, tid, 0, 0) != 0 ||

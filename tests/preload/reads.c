@@ -474,6 +474,18 @@ static void by_closefrom(int fd)
 	closefrom(fd);
 }
 
+static void by_fclose(int fd)
+{
+	FILE *stream = fdopen(fd, "r");
+
+	MUST(stream && !fclose(stream));
+}
+
+static void by_number(int fd)
+{
+	MUST(!syscall(SYS_close, fd));
+}
+
 static void (*closes)(int fd) = by_close;
 
 static void read_half(void)
@@ -555,13 +567,55 @@ static void lease_in_use(void)
 	MUST(fcntl(fd, F_GETLEASE) == F_WRLCK);
 	MUST(fcntl(fd, F_SETLEASE, F_UNLCK) == 0);
 	MUST(!close(fd));
+	/* One that was there before anything was read. */
+	fd = begin();
+	MUST(fcntl(fd, F_SETLEASE, F_WRLCK) == 0);
+	read_down(fd, size, 0);
+	usleep(20000);
+	MUST(fcntl(fd, F_GETLEASE) == F_WRLCK);
+	MUST(!close(fd));
+}
+
+/* Whoever asks that the time of the last access stays gets that. */
+static void not_accessed(void)
+{
+	struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_nsec = UTIME_OMIT } };
+	struct stat st;
+	int fd;
+
+	MUST(!close(begin()));
+	MUST(!utimensat(AT_FDCWD, path, old, 0));
+	fd = open(path, O_RDONLY | O_NOATIME);
+	MUST(fd >= 0);
+	read_down(fd, size, 0);
+	MUST(!fstat(fd, &st) && st.st_atim.tv_sec == 1000000000);
+	MUST(!close(fd));
+}
+
+/* Runtimes look for threads that they do not know after a fork. */
+static void counted(void)
+{
+	int fd = begin(), status;
+
+	read_down(fd, size, size / 2);
+	for (int i = 0; i < 20; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(tasks() != 1);
+		MUST(tasks() == 1);
+		MUST(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+	read_down(fd, size / 2, 0);
+	MUST(!close(fd));
 }
 
 static void otherwise_closed(void)
 {
-	static void (*const ways[])(int) = { by_dup2, by_dup3, by_close_range, by_closefrom };
+	static void (*const ways[])(int) = { by_dup2,	   by_dup3,   by_close_range,
+					     by_closefrom, by_fclose, by_number };
 
-	for (int i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		closes = ways[i];
 		leased();
 	}
@@ -882,7 +936,8 @@ int main(int argc, char **argv)
 		{ "direct", direct },	   { "others", others },
 		{ "written", written },	   { "punched", punched },
 		{ "cut", cut },		   { "leased", leased },
-		{ "lease", lease_in_use },
+		{ "lease", lease_in_use }, { "accessed", not_accessed },
+		{ "counted", counted },
 		{ "long", long_reads },	   { "otherwise", otherwise_closed },
 		{ "forgotten", forgotten }, { "borrowed", borrowed },
 		{ "umounted", umounted },  { "unlinked", unlinked },

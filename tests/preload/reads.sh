@@ -192,7 +192,9 @@ rewritten "a file that is cut while it is read" cut
 helped "closed when close() returns" "$tmp/reads" leased "$file"
 helped "a lease on a descriptor that is led" "$tmp/reads" lease "$file"
 helped "closed when close() returns, after long reads" "$tmp/reads" long "$file"
-helped "closed when dup2(), dup3(), close_range(), closefrom() return" "$tmp/reads" otherwise \
+helped "with O_NOATIME the time of the last access stays" "$tmp/reads" accessed "$file"
+helped "after a fork no thread is seen that the program does not know" "$tmp/reads" counted "$file"
+helped "closed when dup2(), dup3(), close_range(), closefrom(), fclose() return" "$tmp/reads" otherwise \
 	"$file"
 helped "advice ends with its descriptor" "$tmp/reads" forgotten "$file"
 at_least "bytes asked for, in all four rounds" "$(counter asked_bytes)" $((50 * 1048576))

@@ -9,10 +9,13 @@
  *	written	a writer changes and extends the file meanwhile
  *	cut	the file is cut and punched meanwhile
  *	threads	four threads, a quarter each, with descriptors of their own
+ *	parted	the same, and what is cached already is left there
  *	quarters	the same on one descriptor
  *	turns	four threads on one descriptor, each takes the next piece
  *	wide	quarters and turns, and how much is cached at most is printed
  *	write	pwritev2 with the flag
+ *	rewrite	all of it, what is written is on the disk now and then; 1 MiB was cached before
+ *	create	the same through a descriptor that can only write; nothing was there before
  *	once	ordinary reads, 1 MiB, of the whole file: nothing much is left of it
  *	warm	the same of a file that is cached
  *	again	the same three times: the third time all is there
@@ -336,6 +339,35 @@ static void put(void)
 	MUST(right(word, MIB, sizeof(word)));
 }
 
+static void write_all(int flags)
+{
+	int fd = open(path, flags, 0644);
+	uint64_t word[8192];
+	struct iovec iov = { .iov_base = word, .iov_len = sizeof(word) };
+
+	MUST(fd >= 0);
+	for (size_t at = 0; at < size; at += sizeof(word)) {
+		for (size_t i = 0; i < 8192; i++)
+			word[i] = word_at(at + 8 * i);
+		errno = 77;
+		MUST(pwritev2(fd, &iov, 1, (off_t)at, RWF_DONTCACHE) == sizeof(word));
+		MUST(errno == 77);
+		if (at % (8 * MIB) == 8 * MIB - sizeof(word))
+			MUST(fdatasync(fd) == 0);
+	}
+	MUST(close(fd) == 0);
+}
+
+static void rewrite(int fd)
+{
+	char *buf = anon(MIB);
+
+	/* Without readahead. */
+	MUST(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM) == 0);
+	MUST(get(fd, buf, MIB, 20 * MIB, 0) == (ssize_t)MIB);
+	write_all(O_RDWR);
+}
+
 /* The flag alone is the library's: what is unsupported works, so it is left out of this. */
 static void matrix(int fd)
 {
@@ -389,7 +421,7 @@ int main(int argc, char **argv)
 	MUST(fd >= 0 && fstat(fd, &st) == 0);
 	size = (size_t)st.st_size;
 	/* Who may only read it cannot see whether it is cold. */
-	if (strcmp(mode, "others"))
+	if (strcmp(mode, "others") && strcmp(mode, "parted"))
 		chill(path);
 	if (!strcmp(mode, "matrix"))
 		matrix(fd);
@@ -405,7 +437,7 @@ int main(int argc, char **argv)
 		written(fd);
 	else if (!strcmp(mode, "cut"))
 		cut(fd);
-	else if (!strcmp(mode, "threads"))
+	else if (!strcmp(mode, "threads") || !strcmp(mode, "parted"))
 		threads(quarter);
 	else if (!strcmp(mode, "quarters"))
 		bounded(fd, quarter);
@@ -415,6 +447,10 @@ int main(int argc, char **argv)
 		wide(fd);
 	else if (!strcmp(mode, "write"))
 		put();
+	else if (!strcmp(mode, "rewrite"))
+		rewrite(fd);
+	else if (!strcmp(mode, "create"))
+		write_all(O_WRONLY | O_TRUNC);
 	else if (!strcmp(mode, "once"))
 		once(fd);
 	else if (!strcmp(mode, "warm")) {

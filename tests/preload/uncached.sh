@@ -90,12 +90,24 @@ if is_root && mount -t overlay -o \
 	dd if="$big" of=/dev/null bs=1M count=8 skip=40 status=none
 	before=$(resident "$big")
 	rm -f "$tmp/stats"
-	check "overlay: data" with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" threads \
+	check "overlay: data" with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" parted \
 		"$layers/all/big"
 	at_least "overlay: it is dropped" "$(counter dropped_bytes)" 50000000
 	at_most "overlay: little else is left" "$(resident "$big")" $((before + 16 * 512))
 	at_least "overlay: what was cached stays" "$(resident "$big")" "$before"
 	check "overlay: a write" with "$tmp/uncached" write "$layers/all/big"
+	# What is written leaves the page cache when it is on the disk.
+	upper=$layers/up/big
+	for mode in rewrite create; do
+		rm -f "$tmp/stats"
+		check "overlay: uncached writes: $mode" \
+			with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" $mode "$layers/all/big"
+		at_most "overlay: little of it is left: $mode" "$(resident "$upper")" $((12 * 256))
+		[ $mode = create ] || at_least "overlay: what was cached stays: $mode" \
+			"$(resident "$upper")" 256
+		at_least "overlay: it is dropped: $mode" "$(counter drop_calls)" 40
+		check "overlay: the data: $mode" with "$tmp/uncached" threads "$layers/all/big"
+	done
 else
 	skip "overlay: data" "not root, or no overlay: $(cat "$tmp/mount.log" 2>/dev/null)"
 fi

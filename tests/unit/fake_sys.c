@@ -213,6 +213,13 @@ static int do_madvise(uint64_t addr, uint64_t length, int advice)
 	return (int)note(FAKE_MADVISE, -1, addr, length, -ENOMEM);
 }
 
+static int do_write_out(int fd, uint64_t offset, uint64_t length)
+{
+	fake.foul += !opened(fd) || offset % (2 << 20) || length != 2 << 20;
+	fake.write_outs++;
+	return 0;
+}
+
 static int do_cachestat(int fd, uint64_t offset, uint64_t length, struct wn_cachestat *out)
 {
 	struct fake_open *o = opened(fd);
@@ -266,6 +273,12 @@ static int do_getfl(int fd)
 	if (fails(FAKE_GETFL))
 		return -fake.fail.error;
 	return fd >= 0 && fd < FAKE_MAX_FDS && fake_fds[fd].file1 ? fake.getfl : -EBADF;
+}
+
+static int do_has_lease(int fd)
+{
+	(void)fd;
+	return fake.lease;
 }
 
 static int64_t do_position(int fd)
@@ -334,10 +347,11 @@ static int do_perf_open(void *attr, int tid)
 
 static int do_ioctl(int fd, unsigned long request, uint64_t arg)
 {
-	(void)fd;
-	(void)request;
-	(void)arg;
-	return -ENOSYS;
+	/* The only one that is known here is the one whose number begins with 'f'. */
+	if ((request >> 8 & 0xff) != 'f' || !opened(fd))
+		return -ENOSYS;
+	fake.table_looks++;
+	return fake_table_scan(arg);
 }
 
 static long do_map_shared(int fd, size_t length)
@@ -356,16 +370,18 @@ static int do_unmap(void *addr, size_t length)
 
 static ssize_t do_pread(int fd, void *buf, size_t n, off_t offset)
 {
-	(void)fd;
-	(void)buf;
-	(void)n;
-	(void)offset;
-	return -ENOSYS;
+	if (!opened(fd))
+		return -EBADF;
+	fake.table_looks++;
+	return fake_table_read(buf, n, (uint64_t)offset);
 }
 
 static void do_process_reads(struct wn_process_reads *out)
 {
-	*out = (struct wn_process_reads){ .major = fake.major_faults };
+	*out = (struct wn_process_reads){
+		.major = fake.major_faults + fake.major_elsewhere,
+		.minor = fake.minor_elsewhere,
+	};
 }
 
 static int do_none(void)
@@ -413,6 +429,11 @@ static int do_mincore(uint64_t addr, uint64_t length, unsigned char *vec)
 	return -ENOSYS;
 }
 
+static uint64_t do_memlock_limit(void)
+{
+	return UINT64_MAX;
+}
+
 static uint32_t do_geteuid(void)
 {
 	return 0;
@@ -427,10 +448,12 @@ const struct wn_sys fake_sys = {
 	.preadv2 = do_preadv2,
 	.fadvise = do_fadvise,
 	.madvise = do_madvise,
+	.write_out = do_write_out,
 	.cachestat = do_cachestat,
 	.fstat = do_fstat,
 	.fstatfs = do_fstatfs,
 	.fcntl_getfl = do_getfl,
+	.has_lease = do_has_lease,
 	.position = do_position,
 	.futex_wait = do_futex_wait,
 	.futex_wake = do_futex_wake,
@@ -453,4 +476,5 @@ const struct wn_sys fake_sys = {
 	.map_file = do_map_file,
 	.mincore = do_mincore,
 	.geteuid = do_geteuid,
+	.memlock_limit = do_memlock_limit,
 };

@@ -76,7 +76,10 @@ struct fake {
 	int refuse_nowait;    /* errno of every read under RWF_NOWAIT; 0: it works */
 	uint32_t dead_thread; /* /proc/self/task/N of this one is gone */
 	int getfl;            /* what F_GETFL says */
+	int lease;            /* has any descriptor one? */
 	int thread;           /* that makes the calls */
+	uint64_t major_elsewhere; /* faults of all other threads */
+	uint64_t minor_elsewhere;
 	int process;
 	struct {
 		enum fake_kind kind;
@@ -87,10 +90,12 @@ struct fake {
 	void (*on_advice)(int file, uint64_t offset, uint64_t length);
 	/* For a test to read. */
 	uint64_t major_faults;
+	uint64_t table_looks;
 	uint64_t blocks; /* that threads had to read, of 512 bytes */
 	uint64_t count[FAKE_KINDS + 1]; /* the last one: of all kinds */
 	uint64_t again; /* pages that advice named though they were not missing */
 	uint64_t foul;  /* things that no correct caller does: bad descriptors */
+	unsigned write_outs; /* times that pages were sent to the disk */
 	struct fake_call log[FAKE_MAX_LOG];
 	unsigned logged;
 };
@@ -113,6 +118,10 @@ void fake_program_fd(int fd, int file);
 void fake_map(uint64_t addr, uint64_t length, int file, uint64_t offset);
 /* The sysfs entries of the device that all files live on. */
 void fake_device_texts(uint64_t readahead_kib, uint64_t request_kib);
+
+/* The page table from addr on, 1 GiB, is empty; and now there are entries for this. */
+void fake_table_at(uint64_t addr);
+void fake_populate(uint64_t from, uint64_t to);
 
 /* All pages that are under way. */
 void fake_arrive(void);

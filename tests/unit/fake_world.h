@@ -30,6 +30,9 @@ extern int fake_map_count;
 int fake_by_path(const char *path);
 /* Starts what such a read starts: 0 (end of file), 1, or -EAGAIN. */
 long fake_read_nowait(struct fake_open *o, uint64_t offset, uint64_t length);
+/* fake_table.c */
+ssize_t fake_table_read(void *buf, size_t n, uint64_t offset);
+int fake_table_scan(uint64_t arg);
 /* One call of advice. */
 void fake_read_advised(int file, uint64_t offset, uint64_t length);
 

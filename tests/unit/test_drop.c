@@ -6,6 +6,7 @@
 #include "drop.h"
 #include "kit.h"
 #include "test.h"
+#include "written.h"
 
 #define PIECE (2 * MIB)
 #define SIZE  (96 * MIB)
@@ -257,6 +258,23 @@ TEST(a_long_way_is_dropped_from_its_beginning)
 	assert_int_equal(fake.foul, 0);
 }
 
+/* Readahead in front of a slow reader brings what a faster one has dropped already. */
+TEST(a_slower_reader_is_not_somebody_else)
+{
+	uint64_t slow = 0;
+
+	reset();
+	read_at(8 * MIB, 64 * KIB);
+	for (uint64_t at = 8 * MIB + 64 * KIB; at < SIZE; at += 64 * KIB) {
+		read_at(at, 64 * KIB);
+		if (at % (512 * KIB) == 0) {
+			read_at(slow, 64 * KIB);
+			slow += 64 * KIB;
+		}
+	}
+	assert_int_equal(cached(32 * MIB, SIZE), 0);
+}
+
 /* Small reads are counted together, but none is forgotten. */
 TEST(nothing_is_left_of_small_reads)
 {
@@ -270,6 +288,17 @@ TEST(nothing_is_left_of_small_reads)
 	assert_int_equal(cached(78 * MIB, 80 * MIB), PIECE);
 	wn_drop_closing(&run, FD);
 	assert_int_equal(cached(78 * MIB, 80 * MIB), 0);
+}
+
+/* The helper reads ahead of ordinary reads, as far as they have come: that goes too. */
+TEST(what_the_helper_brought_is_dropped)
+{
+	reset_for_streams();
+	for (uint64_t at = 0; at < SIZE; at += 64 * KIB) {
+		fake_touch(file, at, wn_min(at + MIB + wn_min(at, 64 * MIB), SIZE));
+		wn_drop_stream(&run, FD, (off_t)at, 64 * KIB);
+	}
+	assert_int_equal(cached(0, SIZE), PIECE);
 }
 
 TEST(reads_of_many_pieces_are_a_way_too)
@@ -317,6 +346,52 @@ TEST(a_file_of_somebody_else_is_not_dropped_from)
 	assert_int_equal(kit.st->stats.led_bytes, 0);
 }
 
+/* An uncached write that was refused, and has been made without the flag. */
+static void written(uint64_t from, uint64_t to)
+{
+	for (uint64_t at = from; at < to; at += 64 * KIB) {
+		struct wn_write w;
+
+		wn_written_begin(&w, FD, (off_t)at);
+		fake_cache(file, at, at + 64 * KIB);
+		wn_written_end(&w, FD, 64 * KIB);
+	}
+}
+
+TEST(what_is_written_goes)
+{
+	reset();
+	written(0, SIZE);
+	assert_int_equal(fake.write_outs, 48);
+	assert_int_equal(cached(0, SIZE), 0);
+	/* What is left of it when it is closed. */
+	written(SIZE - 5 * MIB, SIZE - 3 * MIB);
+	assert_true(cached(0, SIZE) > 0);
+	wn_written_closing(FD);
+	assert_int_equal(cached(0, SIZE), 0);
+	assert_int_equal(fake.foul, 0);
+}
+
+TEST(what_was_there_before_it_was_written_stays)
+{
+	reset();
+	fake_cache(file, 20 * MIB, 21 * MIB);
+	written(0, SIZE);
+	wn_written_closing(FD);
+	assert_int_equal(cached(0, SIZE), PIECE);
+	assert_int_equal(cached(20 * MIB, 22 * MIB), PIECE);
+}
+
+TEST(what_others_read_of_it_stays)
+{
+	reset();
+	written(0, 32 * MIB);
+	fake_cache(file, 28 * MIB, 29 * MIB);
+	written(32 * MIB, SIZE);
+	assert_int_equal(cached(28 * MIB, 29 * MIB), MIB);
+	assert_int_equal(cached(36 * MIB, SIZE), SIZE - 36 * MIB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,12 +408,17 @@ int main(void)
 		cmocka_unit_test(reads_of_parts_of_pages_are_not_led),
 		cmocka_unit_test(who_stops_has_not_been_led_far),
 		cmocka_unit_test(the_kernel_is_overtaken),
+		cmocka_unit_test(a_slower_reader_is_not_somebody_else),
 		cmocka_unit_test(a_long_way_is_dropped_from_its_beginning),
+		cmocka_unit_test(what_the_helper_brought_is_dropped),
 		cmocka_unit_test(nothing_is_left_of_small_reads),
 		cmocka_unit_test(reads_of_many_pieces_are_a_way_too),
 		cmocka_unit_test(a_short_way_stays),
 		cmocka_unit_test(who_returns_ends_it),
 		cmocka_unit_test(a_file_of_somebody_else_is_not_dropped_from),
+		cmocka_unit_test(what_is_written_goes),
+		cmocka_unit_test(what_was_there_before_it_was_written_stays),
+		cmocka_unit_test(what_others_read_of_it_stays),
 	};
 
 	return RUN(tests);

@@ -300,6 +300,13 @@ TEST(a_file_is_held_once)
 	assert_int_equal(refs(), 1);
 }
 
+/* As the wrapper of close() does it. */
+static void let_go(void)
+{
+	if (wn_reads_closing(&me, FD))
+		wn_reads_closed();
+}
+
 TEST(closing_lets_go_and_waits_for_the_helper)
 {
 	uint32_t released;
@@ -307,7 +314,7 @@ TEST(closing_lets_go_and_waits_for_the_helper)
 	open_file(SIZE);
 	become_cold();
 	released = kit.st->released;
-	wn_reads_closing(&me, FD);
+	let_go();
 	assert_int_equal(refs(), 0);
 	assert_int_equal(kit.st->released, released + 1);
 	/* The helper has not come to it. */
@@ -315,12 +322,12 @@ TEST(closing_lets_go_and_waits_for_the_helper)
 	become_cold();
 	wn_loop_round(&kit.loop);
 	released = kit.st->released;
-	wn_reads_closing(&me, FD);
+	let_go();
 	assert_int_equal(refs(), 0);
 	assert_int_equal(kit.st->released, released + 1);
 	assert_true(fake.count[FAKE_FUTEX_WAIT] > 0);
 	/* Once. */
-	wn_reads_closing(&me, FD);
+	let_go();
 	assert_int_equal(kit.st->released, released + 1);
 	/* What is read on is held anew. */
 	become_cold();
@@ -572,7 +579,7 @@ TEST(spared_until_closed)
 	open_file(SIZE);
 	become_cold();
 	assert_int_equal(refs(), 1);
-	wn_reads_spare(FD);
+	wn_reads_spare(FD, true);
 	assert_int_equal(refs(), 0);
 	become_cold();
 	become_cold();

@@ -177,8 +177,11 @@ TEST(no_more_than_may_wait)
 	struct wn_order o;
 
 	read_shuffled(w, 64, 27, 8, 64);
-	assert_false(wn_whole_order(w, 4 * MIB, REGION - 1, &o));
-	assert_true(wn_whole_order(w, 4 * MIB, REGION, &o));
+	/* Less than a window is left for later, where more can be had. */
+	assert_false(wn_whole_order(w, 4 * MIB, 4 * MIB - 1, &o));
+	assert_true(wn_whole_order(w, 4 * MIB, 5 * MIB, &o));
+	assert_int_equal(o.to - o.from, 4 * MIB);
+	assert_true(wn_whole_order(w, 256 * KIB, REGION, &o));
 	assert_int_equal(o.to - o.from, REGION);
 }
 
