@@ -13,6 +13,8 @@
 #define ACTIVE_NS (50u * MS)
 /* How often it looks whether the pages of a request have arrived. */
 #define REQUEST_NS (1u * MS)
+/* Longer copies are asked for well by themselves, whatever their order. */
+#define SHORT_COPY (1024u * 1024)
 /* A stream that was quiet for this long has ended. */
 #define STREAM_NS (2000u * (uint64_t)MS)
 
@@ -127,6 +129,8 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 		return;
 	}
 	l->thread = a->thread;
+	if (a->kind == WN_ACCESS_BEGIN && a->length <= SHORT_COPY)
+		wn_serve_copy(l, a);
 	serial = wn_load(&l->k.track->files.slot[a->file].serial);
 	index = wn_stream_access(t, a, serial, l->now, retired, l);
 	if (index < 0)
@@ -258,7 +262,7 @@ void wn_loop_set_alarm(struct wn_loop *l)
 	for (uint32_t i = 0; i < l->st->walks.used; i++) {
 		const struct wn_walk *w = &l->st->walks.slot[i];
 
-		if (w->live && w->read)
+		if (w->live && w->read && w->asking)
 			least = wn_min(least, wn_walk_ahead(w) / 4);
 	}
 	if (least != UINT64_MAX)

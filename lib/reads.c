@@ -104,6 +104,7 @@ static bool is_leased(const struct look *l)
 static void begin_anew(struct wn_read_file *f, uint32_t serial)
 {
 	wn_marks_clear(&f->marks);
+	wn_store(&f->crowd, 0);
 	wn_store(&f->gaps, 0);
 	wn_store(&f->serial, serial);
 }
@@ -167,7 +168,7 @@ static void tell(struct look *l, struct wn_access *a)
 	wn_count(&st->stats, reads_told, 1);
 	progress = wn_add(&st->progress, a->length) + a->length;
 	/* What others have read belongs to the picture, but is no reason to wake. */
-	if (l->led ? progress >= wn_load(&st->wake_at) : l->cold)
+	if (l->led || wn_load(&l->read->crowd) ? progress >= wn_load(&st->wake_at) : l->cold)
 		wn_helper_kick(st);
 }
 

@@ -41,6 +41,7 @@ struct wn_reads {
 	struct wn_read_file {
 		_Alignas(64) uint32_t serial; /* of the file slot */
 		uint32_t leased; /* a reference is held, until it is quiet or closed */
+		uint32_t crowd;	 /* the helper's: so many read it that nothing need be done */
 		uint32_t gaps;	 /* the helper's: reads leave gaps, and may be steps of a stride */
 		struct wn_marks marks;
 	} file[WN_FILES];

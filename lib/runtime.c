@@ -2,6 +2,7 @@
 #include "runtime.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
@@ -13,6 +14,8 @@
 #include "log.h"
 #include "repeat.h"
 
+/* Below the soft limit of descriptors that nearly everybody has, 1024. */
+#define KEPT_FD 1000
 /* The helper's frames are small; its stack holds a few kilobytes of text at most. */
 #define HELPER_STACK (48u * 1024)
 #define WAKER_STACK (8u * 1024)
@@ -47,6 +50,18 @@ static bool chosen(const struct wn_options *o)
 	if (only && wn_word_index(only, ',', comm) < 0)
 		return false;
 	return !skip || wn_word_index(skip, ',', comm) < 0;
+}
+
+/* Where the counters are to go at exit, when many programs have closed it already. */
+static int kept_stderr = -1;
+
+static void keep_stderr(const char *path)
+{
+	/* High, so that the program's own numbers are what they would be. */
+	if (path && wn_equal(path, "stderr"))
+		kept_stderr = (int)wn_raw(SYS_fcntl, 2, F_DUPFD_CLOEXEC, KEPT_FD);
+	if (kept_stderr < 0)
+		kept_stderr = 2;
 }
 
 /* The very function of this copy, whatever the name is bound to. */
@@ -85,6 +100,7 @@ __attribute__((constructor)) static void born(int argc, char **argv, char **env)
 	wn_options_environment(&wn_rt.options, env, complain);
 	if (!chosen(&wn_rt.options))
 		wn_store(&wn_rt.dormant, 1);
+	keep_stderr(wn_option_text(&wn_rt.options, WN_OPT_STATS));
 	wn_set_gate();
 }
 
@@ -94,16 +110,16 @@ __attribute__((destructor)) static void dying(void)
 	static const struct willneed_stats none;
 	const char *path = wn_option_text(&wn_rt.options, WN_OPT_STATS);
 	struct wn_state *st = wn_load_acquire(&wn_rt.state);
-	/* Descriptor 2 itself, so that what others write there goes behind our lines. */
-	bool own = path && !wn_equal(path, "stderr");
-	int fd = own ? wn_log_open(path) : 2;
+	int fd;
 
-	if (!path || fd < 0)
+	if (!path)
+		return;
+	fd = wn_equal(path, "stderr") ? kept_stderr : wn_log_open(path);
+	if (fd < 0)
 		return;
 	wn_repeat_settle();
 	wn_stats_print(st ? &st->stats : &none, fd);
-	if (own)
-		wn_sys->close(fd);
+	wn_sys->close(fd);
 }
 
 /* Two threads may come here at once: the loser gives its memory back. */

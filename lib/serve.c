@@ -264,9 +264,25 @@ void wn_serve_read(struct wn_loop *l, const struct wn_access *a)
 	if (!apart) {
 		i = wn_walk_read(&l->st->walks, a, serial, l->now, wn_serve_retired, l);
 		apart = wn_walk_leaves_gaps(&l->st->walks, i);
+		wn_store(&read->crowd, wn_walk_crowded(&l->st->walks, i));
 	}
 	wn_fetch_saw(l, a, i < 0 ? NULL : &l->st->walks.slot[i]);
 	wn_store(&read->gaps, apart);
 	if (apart && !(a->flags & WN_ACCESS_EXACT))
 		wn_serve_stride(l, a, 1, serial);
+}
+
+void wn_serve_copy(struct wn_loop *l, const struct wn_access *a)
+{
+	uint32_t serial = wn_load(&l->k.track->files.slot[a->file].serial);
+	struct wn_access read = *a;
+	struct wn_walk *w;
+
+	if (a->flags & WN_ACCESS_EXACT)
+		return;
+	read.kind = WN_ACCESS_READ;
+	read.flags = 0;
+	w = &l->st->walks.slot[wn_walk_read(&l->st->walks, &read, serial, l->now,
+					    wn_serve_retired, l)];
+	w->stirred = w->down;
 }

@@ -33,6 +33,9 @@ bool wn_serve_stride(struct wn_loop *l, const struct wn_access *a, uint64_t leas
 /* A read through a descriptor; see reads.h. */
 void wn_serve_read(struct wn_loop *l, const struct wn_access *a);
 
+/* A short copy: streams go up only, but such copies may lead down. */
+void wn_serve_copy(struct wn_loop *l, const struct wn_access *a);
+
 /* A walk has ended. */
 void wn_serve_retired(void *loop, int index);
 

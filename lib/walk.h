@@ -96,6 +96,8 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 
 /* Has it gone far enough to tell that it is not going to read all that it passes? */
 bool wn_walk_leaves_gaps(const struct wn_walks *t, int index);
+/* Do so many threads go that way, with pieces so large, that it need not be led? */
+bool wn_walk_crowded(const struct wn_walks *t, int index);
 
 /* An unused slot, or the one that may best be given up. */
 int wn_walk_room(struct wn_walks *t, void (*retired)(void *ctx, int index), void *ctx);

@@ -99,6 +99,16 @@ bool wn_walk_leaves_gaps(const struct wn_walks *t, int index)
 	return w->reads > WN_READ_BAND && !is_dense(w) && w->taken / w->reads < LARGE;
 }
 
+static bool is_crowded(const struct wn_walk *w)
+{
+	return w->crowd >= CROWD_MAX / 2;
+}
+
+bool wn_walk_crowded(const struct wn_walks *t, int index)
+{
+	return is_crowded(&t->slot[index]);
+}
+
 /* Where the reader is, and how far it has come. */
 static void settle(struct wn_walk *w)
 {
@@ -107,7 +117,7 @@ static void settle(struct wn_walk *w)
 	w->begin = w->down ? w->high : w->low;
 	w->steps = 0;
 	w->stirred = true;
-	if (!is_dense(w) || w->crowd >= CROWD_MAX / 2)
+	if (!is_dense(w) || is_crowded(w))
 		return;
 	if (!w->doubted)
 		w->steps = (uint16_t)(w->down ? -w->trend : w->trend);

@@ -240,6 +240,12 @@ if loop_fs ext4 $((mib + 80)) 128 512; then
 	place "ext4, 128" "$mnt/big"
 	least=$((size * 9 / 10))
 	main_patterns
+	# Streams go up; short copies that go down are led as a walk.
+	run "64 KiB pieces, backward" $((size / 131072)) "" copy --piece 64K --order backward
+	[ "$(value checksum)" = "$sum" ] || complain "checksum $(value checksum), not $sum"
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size / 2))
+	verdict "$name"
 	more_patterns
 	ways
 	idle_modes

