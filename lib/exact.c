@@ -29,6 +29,14 @@ bool wn_exact_is_cold(int fd, uint64_t from, uint64_t to)
 	return cached(fd, from, to, &there) && there < (to - from) / 2;
 }
 
+bool wn_exact_is_warm(int fd, uint64_t from, uint64_t to)
+{
+	uint64_t there, page = wn_page_size();
+
+	from = wn_round_down(from, page);
+	return cached(fd, from, to, &there) && there >= wn_round_up(to - from, page);
+}
+
 static bool advise(struct wn_state *st, int fd, uint64_t from, uint64_t to)
 {
 	wn_count(&st->stats, kernel_calls, 1);

@@ -16,8 +16,9 @@
 
 struct wn_state;
 
-/* Is most of this range missing from the cache, for certain? */
+/* Is most of this range missing from the cache, for certain?  And is all of it there? */
 bool wn_exact_is_cold(int fd, uint64_t from, uint64_t to);
+bool wn_exact_is_warm(int fd, uint64_t from, uint64_t to);
 
 /*
  * A cold range: nothing is done when the kernel takes it in one piece.  The beginning is

@@ -17,6 +17,8 @@
 #define FIRST (128u * KIB)
 /* What has to be read of a warm file until a look, of half a microsecond, is affordable. */
 #define WARM MIB
+/* A file of which so much is there, further than the kernel reads ahead, is not cold. */
+#define PROOF (16u * MIB)
 /* What is no regular file, and what is nothing to be read ahead. */
 #define IGNORED (63u * MIB)
 
@@ -248,6 +250,9 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 	/* It is warm, or the program itself has asked for it. */
 	if (!leased && !l.cold)
 		return cold == COLD_UNKNOWN ? FIRST : WARM;
+	/* What the thread had to read may have been another file's, or its own program. */
+	if (!leased && wn_exact_is_warm(fd, l.from, wn_min(l.from + PROOF, size)))
+		return WARM;
 	if (wn_wake_up(&l.st) < 0)
 		return WARM;
 	wn_count(&l.st->stats, reads_cold, l.cold || l.led);

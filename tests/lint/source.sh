@@ -6,6 +6,10 @@
 
 # -- Length
 looked "$(sources lib tools | wc -l)" 20 "sources of lib and tools"
+# What _FORTIFY_SOURCE puts in the place of read() and others would be what is defined here.
+check "files of front/ include its header first" "$(for file in lib/front/*.c; do
+	grep -m 1 '^#include' "$file" | grep -qE '"front/(front|read)\.h"' || echo "$file"
+done)"
 check "no file of lib or tools is longer than 400 lines" \
 	"$(sources lib tools | while read -r file; do
 		lines=$(wc -l <"$file")

@@ -160,6 +160,19 @@ warm()
 	verdict "$name"
 }
 
+attempt_as_nobody()
+{
+	chill "$big" || complain "the file is not cold"
+	(
+		# shellcheck disable=SC2030
+		WN_PRELOAD=$tmp/open/${WN_PRELOAD##*/}
+		with setpriv --reuid=65534 --regid=65534 --clear-groups env \
+			GLIBC_TUNABLES=$tunables WILLNEED_STATS="$tmp/open/stats" \
+			"$@" "$work" copy --verify 1 "$big" >"$tmp/run.out" 2>"$tmp/run.err"
+	) || complain "exit status $?"
+	mv "$tmp/open/stats" "$tmp/stats"
+}
+
 # as_nobody DESCRIPTION COMMAND...: the same by somebody who may only read the file, whom
 # mincore() tells nothing, through a command such as a sandbox.
 as_nobody()
@@ -173,15 +186,14 @@ as_nobody()
 	chmod 711 "$tmp"
 	mkdir -p "$tmp/open"
 	chmod 777 "$tmp/open"
+	# shellcheck disable=SC2031  # that is meant
 	cp "$WN_PRELOAD" "$WN_LIBRARY" "$tmp/open"
-	chill "$big" || complain "the file is not cold"
-	(
-		WN_PRELOAD=$tmp/open/${WN_PRELOAD##*/}
-		with setpriv --reuid=65534 --regid=65534 --clear-groups env \
-			GLIBC_TUNABLES=$tunables WILLNEED_STATS="$tmp/open/stats" \
-			"$@" "$work" copy --verify 1 "$big" >"$tmp/run.out" 2>"$tmp/run.err"
-	) || complain "exit status $?"
-	mv "$tmp/open/stats" "$tmp/stats"
+	# As in run: not three times.
+	for try in 1 2 3; do
+		attempt_as_nobody "$@"
+		[ "$(value majflt)" -gt 4 ] || break
+		echo "# $name: try $try took $(value majflt) major faults"
+	done
 	[ ! -s "$tmp/run.err" ] || complain "on stderr: $(cat "$tmp/run.err")"
 	[ "$(value checksum)" = "$sum" ] || complain "checksum $(value checksum), not $sum"
 	want "major faults" "$(value majflt)" "<=" 4
