@@ -28,7 +28,20 @@ helped "the address is used again, unseen" "$tmp/maps" unseen "$big"
 wcmp "a mapping much larger than its file" "$tmp/maps" larger "$scratch/small"
 wcmp "more mappings than any table has room for" "$tmp/maps" many "$scratch/a"
 "$tmp/file" chill "$big"
-helped "mapped and unmapped by 4 threads" "$tmp/maps" threads "$big"
+# Whether any of them finds the file cold and the table free is up to the machine.
+by_threads()
+{
+	for _ in 1 2 3 4 5; do
+		"$tmp/file" chill "$big"
+		rm -f "$tmp/stats"
+		with WILLNEED_STATS="$tmp/stats" "$tmp/maps" threads "$big" || return 1
+		[ "$(counter asked_bytes)" -gt 0 ] && return
+	done
+	echo "the library asked for nothing, five times"
+	return 1
+}
+
+check "mapped and unmapped by 4 threads" by_threads
 wcmp "a memfd can be sealed" "$tmp/maps" seal
 wcmp "what is no file on a disk" "$tmp/maps" others
 for kind in seal others; do
