@@ -9,7 +9,7 @@
 #include "runtime.h"
 
 /* What a thread asks for itself at a time. */
-#define BITE (4u * 1024 * 1024)
+#define BITE (2u * 1024 * 1024)
 
 /* How much of a range is cached; false where the kernel does not tell. */
 static bool cached(int fd, uint64_t from, uint64_t to, uint64_t *bytes)

@@ -29,6 +29,7 @@ wcmp "a mapping much larger than its file" "$tmp/maps" larger "$scratch/small"
 wcmp "more mappings than any table has room for" "$tmp/maps" many "$scratch/a"
 "$tmp/file" chill "$big"
 # Whether any of them finds the file cold and the table free is up to the machine.
+# shellcheck disable=SC2317  # it is called by check
 by_threads()
 {
 	for _ in 1 2 3 4 5; do
