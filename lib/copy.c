@@ -135,6 +135,12 @@ static void wake_when_due(struct job *j, size_t n, bool now)
 		wn_helper_kick(j->st);
 }
 
+static bool kernel_serves_well(const struct job *j)
+{
+	return wn_load(&j->st->tight) ||
+	       (wn_load(&j->file->kernel_window) >= WN_WIDE_WINDOW && !j->flags);
+}
+
 /* The source is being read cold: ask, tell, move, piece by piece. */
 static void copy_cold(struct job *j)
 {
@@ -145,7 +151,8 @@ static void copy_cold(struct job *j)
 	report(j, WN_ACCESS_BEGIN, 0, j->n - j->done);
 	/* Leave the helper the rest: it begins where we have asked to. */
 	wake_when_due(j, 0, asked_from(j, j->done, j->n) < j->n - j->done);
-	while (j->done < j->n) {
+	/* The helper finds out meanwhile whether the kernel needs any help: then it gets none. */
+	while (j->done < j->n && !kernel_serves_well(j)) {
 		size_t n = wn_min(PIECE, j->n - j->done);
 		uint64_t asked = ensure_asked(j, n);
 		uint64_t faults;
@@ -164,6 +171,9 @@ static void copy_cold(struct job *j)
 		wn_count(&j->st->stats, covered_bytes, asked);
 		wn_count(&j->st->stats, major_faults, faults);
 	}
+	/* In ascending pieces, which is what it needs. */
+	while (j->done < j->n)
+		move(j, wn_min(PIECE, j->n - j->done));
 }
 
 /*
@@ -192,12 +202,6 @@ static void copy_probing(struct job *j, bool alone)
 	wn_store(&j->file->heat, heat + (heat < 12 && !cold));
 	if (cold && !alone)
 		wn_store(&j->file->chill, CHILL);
-}
-
-static bool kernel_serves_well(const struct job *j)
-{
-	return wn_load(&j->st->tight) ||
-	       (wn_load(&j->file->kernel_window) >= WN_WIDE_WINDOW && !j->flags);
 }
 
 /*

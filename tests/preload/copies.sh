@@ -244,7 +244,7 @@ little_memory()
 }
 
 place "disk" "$scratch/big"
-least=1048576
+least=0
 main_patterns
 exact
 
@@ -270,7 +270,7 @@ if loop_fs ext4 $((mib + 80)) 128 512; then
 		perf_event_open,io_uring_setup,mincore,cachestat
 	loop_limits 8192 1280
 	where="ext4, 8192"
-	least=1048576
+	least=0
 	main_patterns
 	exact
 	loop_gone
@@ -296,7 +296,7 @@ fi
 
 # No large folios, limits that no block device tells: nothing to ride.
 failures=1
-least=1048576
+least=0
 if loop_fs btrfs $((mib + 160)) 128 512; then
 	place "btrfs" "$mnt/big"
 	main_patterns
