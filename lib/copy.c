@@ -137,8 +137,7 @@ static void wake_when_due(struct job *j, size_t n, bool now)
 
 static bool kernel_serves_well(const struct job *j)
 {
-	return wn_load(&j->st->tight) ||
-	       (wn_load(&j->file->kernel_window) >= WN_WIDE_WINDOW && !j->flags);
+	return wn_load(&j->st->tight) || (wn_load(&j->file->wide) && !j->flags);
 }
 
 /* The source is being read cold: ask, tell, move, piece by piece. */

@@ -72,7 +72,7 @@ static enum wn_way allowed_way(const struct wn_kernel *k, enum wn_way best)
 	return way == WN_WAY_RIDE ? WN_RIDE : way == WN_WAY_ADVISE ? WN_ADVISE : WN_ADDRESS;
 }
 
-static void set_sizes(struct wn_engine_file *f, struct wn_file *w)
+static void set_sizes(const struct wn_kernel *k, struct wn_engine_file *f, struct wn_file *w)
 {
 	struct wn_device_limits l = wn_device_limits((dev_t)wn_load(&w->dev));
 
@@ -96,6 +96,7 @@ static void set_sizes(struct wn_engine_file *f, struct wn_file *w)
 	f->align = f->unit & -f->unit;
 	wn_store(&w->kernel_window, (uint32_t)wn_min(l.readahead, UINT32_MAX));
 	wn_store(&w->chunk, (uint32_t)wn_min(f->chunk, UINT32_MAX));
+	wn_store(&w->wide, l.readahead >= wn_load(&k->options->value[WN_OPT_WIDE]));
 }
 
 static void tell_way(const struct wn_kernel *k, uint16_t file,
@@ -178,7 +179,7 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 		wn_store(&k->engine->held, k->engine->held - 1);
 		learn_size(f, w);
 		f->way = WN_ADVISE;
-		set_sizes(f, w);
+		set_sizes(k, f, w);
 		return true;
 	}
 	fd = wn_find_file(k->track, file, thread);
@@ -193,7 +194,7 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 		f->way = WN_ADDRESS;
 	}
 	learn_size(f, w);
-	set_sizes(f, w);
+	set_sizes(k, f, w);
 	wn_store(&w->useless, f->way == WN_NONE);
 	tell_way(k, file, f, fd < 0 ? fd : 0);
 	return f->way != WN_NONE;

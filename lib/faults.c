@@ -45,13 +45,13 @@ static bool is_copied(const struct wn_streams *t, const struct wn_access *a)
 }
 
 /* Does it pay to see where this reader goes between its major faults? */
-static uint32_t wants_progress(const struct wn_loop *l, const struct wn_walk *w, uint64_t window)
+static uint32_t wants_progress(const struct wn_loop *l, const struct wn_walk *w, bool wide)
 {
 	/* Where all has been fetched nothing else shows whether it is used. */
 	if (wn_fetch_goes_on(l, w->file))
 		return 1;
-	if (w->cached || (window >= WN_WIDE_WINDOW && !w->doubted &&
-			  !(w->down && w->steps >= WN_WALK_STEPS / 2)))
+	if (w->cached ||
+	    (wide && !w->doubted && !(w->down && w->steps >= WN_WALK_STEPS / 2)))
 		return 0;
 	return w->passed < FAR || w->stride > FAR_STEP ? 1 : FAR_PERIOD;
 }
@@ -110,8 +110,7 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, false);
 	else if (was_missing(l, w, a->offset, ns))
 		wn_engine_judge(&l->k, WN_STREAMS + i, a->file, true);
-	wn_watch_closer(&l->st->watch, a->thread,
-			wants_progress(l, w, wn_load(&file->kernel_window)));
+	wn_watch_closer(&l->st->watch, a->thread, wants_progress(l, w, wn_load(&file->wide)));
 	/* One that nothing was asked for after so many steps never will be led. */
 	return joined && w->steps >= WN_WALK_STEPS && !w->cached &&
 	       (w->asking || w->steps < 4 * WN_WALK_STEPS);

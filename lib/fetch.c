@@ -46,7 +46,7 @@ static struct wn_whole *whole_of(struct wn_loop *l, uint16_t file)
 	if (wn_load(&l->k.options->value[WN_OPT_WHOLE]) == WN_WHOLE_OFF)
 		return NULL;
 	/* Where the kernel's own window is wide, ways show in too few faults; see HACKING.md. */
-	if (wn_load(&l->k.track->files.slot[file].kernel_window) >= WN_WIDE_WINDOW)
+	if (wn_load(&l->k.track->files.slot[file].wide))
 		return NULL;
 	w = wn_whole_meet(&l->st->wholes, file, f->serial, f->size, l->now, retired, l);
 	return w && w->over ? NULL : w;

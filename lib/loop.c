@@ -91,8 +91,7 @@ static void serve(struct wn_loop *l, int index)
 	if (wn_mode() != WN_MODE_ON || !wn_engine_prepare(&l->k, s->file, l->thread))
 		return;
 	/* Two readaheads in one place would collide; see kernel_serves_well() in copy.c. */
-	if (!s->request && !s->exact &&
-	    wn_load(&l->k.track->files.slot[s->file].kernel_window) >= WN_WIDE_WINDOW)
+	if (!s->request && !s->exact && wn_load(&l->k.track->files.slot[s->file].wide))
 		return;
 	b = bounds_of(l, f);
 	wn_store(&l->st->bite, (uint32_t)wn_min(b.unit, UINT32_MAX));

@@ -199,8 +199,7 @@ static uint64_t follow(struct look *l)
 	if (told && a.flags != WN_ACCESS_APART && !wn_load(&l->read->gaps))
 		run = wn_load(&m->run) + a.length;
 	grant = grant_for(l, m, run);
-	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->kernel_window) >= WN_WIDE_WINDOW &&
-	    !l->random)
+	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->wide) && !l->random)
 		grant = WARM;
 	else if (told)
 		tell(l, &a);

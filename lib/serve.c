@@ -187,7 +187,8 @@ void wn_serve_walk(struct wn_loop *l, int index)
 {
 	struct wn_walk *w = &l->st->walks.slot[index];
 	struct wn_engine_file *f = &l->st->engine.file[w->file];
-	uint64_t window = wn_load(&l->k.track->files.slot[w->file].kernel_window);
+	const struct wn_file *file = &l->k.track->files.slot[w->file];
+	uint64_t window = wn_load(&file->kernel_window);
 	uint64_t floor = wn_max(wn_min(window, WN_SOME_WINDOW), WN_NEIGHBOURHOOD);
 	uint64_t before, most;
 	struct wn_order o;
@@ -197,7 +198,7 @@ void wn_serve_walk(struct wn_loop *l, int index)
 	if (w->doubted)
 		floor = wn_page_size();
 	if (wn_mode() != WN_MODE_ON || w->steps < WN_WALK_STEPS ||
-	    (!w->down && (w->huge || (window >= WN_WIDE_WINDOW && !w->doubted))))
+	    (!w->down && (w->huge || (wn_load(&file->wide) && !w->doubted))))
 		return;
 	w->cached = !w->asking && !w->read && is_cached_ahead(l, w, window);
 	if (w->cached)

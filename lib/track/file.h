@@ -15,8 +15,6 @@ enum { WN_FILES = 256, WN_NO_FILE = 0xffff };
 
 /* What the kernel reads at a fault or for one call of advice, until more is known. */
 #define WN_SOME_WINDOW (128u * 1024)
-/* Where it reads so much at a time by itself, upward it is best left alone. */
-#define WN_WIDE_WINDOW (4u * 1024 * 1024)
 
 struct wn_file {
 	uint64_t dev;
@@ -35,6 +33,7 @@ struct wn_file {
 	uint32_t was_cached; /* when a mapping of it was last looked at; see watch.c */
 	/* Written by the helper. */
 	uint32_t kernel_window; /* bytes that the kernel's own readahead reads at a time */
+	uint32_t wide;	/* so much, by the setting, that upward it is best left alone */
 	uint32_t chunk; /* bytes that one call of advice reads, 0 while unknown */
 	uint32_t useless; /* prefetching cannot help here: do not even ask inline */
 	/* When its content last changed, as the last call of advice on it saw; see repeat.c. */

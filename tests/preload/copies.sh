@@ -244,7 +244,7 @@ little_memory()
 }
 
 place "disk" "$scratch/big"
-least=0
+least=1048576
 main_patterns
 exact
 
@@ -271,8 +271,11 @@ if loop_fs ext4 $((mib + 80)) 128 512; then
 	loop_limits 8192 1280
 	where="ext4, 8192"
 	least=0
+	unset WILLNEED_WIDE
 	main_patterns
 	exact
+	WILLNEED_WIDE=1T
+	export WILLNEED_WIDE
 	loop_gone
 else
 	skip "ext4 with its own limits" "$why"
@@ -296,7 +299,7 @@ fi
 
 # No large folios, limits that no block device tells: nothing to ride.
 failures=1
-least=0
+least=1048576
 if loop_fs btrfs $((mib + 160)) 128 512; then
 	place "btrfs" "$mnt/big"
 	main_patterns

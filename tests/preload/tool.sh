@@ -89,7 +89,7 @@ refused "a library that LD_PRELOAD cannot name" "white space" \
 
 ran "$willneed" true
 same "silent unless asked" "$(cat "$tmp/run.out" "$tmp/run.err")" ""
-ran env WILLNEED_IDLE=500 "$willneed" -v --set window=8M --off true
+ran env -u WILLNEED_WIDE WILLNEED_IDLE=500 "$willneed" -v --set window=8M --off true
 same "-v tells what is set, by whomever" "$(sed 1d "$tmp/run.err" | sort)" \
 	"willneed: WILLNEED=off
 willneed: WILLNEED_IDLE=500

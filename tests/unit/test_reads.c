@@ -647,7 +647,7 @@ TEST(the_position_tells_where_a_read_is)
 TEST(a_wide_kernel_window_needs_no_help_upward)
 {
 	cold_at(20 * MIB);
-	tracked()->kernel_window = 4 * MIB;
+	tracked()->wide = 1;
 	read_at(FD, 20 * MIB + 8192, 8192);
 	assert_true(nothing_told());
 	/* And no look for a while. */
