@@ -64,13 +64,13 @@ WN_EXPORT void closefrom(int first)
 /* Another name of fclose(), for before the constructor: the call cannot be made raw. */
 extern int _IO_fclose(FILE *stream);
 
-/* Which closes its descriptor by itself. */
+/* Which closes its descriptor by itself.  fileno() would set errno for one without. */
 WN_EXPORT int fclose(FILE *stream)
 {
 	if (!wn_front.fclose)
 		return _IO_fclose(stream);
 	if (wn_front.copy_min && stream)
-		wn_front_closing(fileno(stream));
+		wn_front_closing(stream->_fileno);
 	return wn_front.fclose(stream);
 }
 

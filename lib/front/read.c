@@ -7,6 +7,7 @@
 #include "front/read.h"
 
 #include "base/arch.h"
+#include "base/sys.h"
 #include "drop.h"
 #include "reads.h"
 #include "runtime.h"
@@ -59,6 +60,19 @@ void wn_front_has_read(int fd, int64_t at, ssize_t got)
 		look(fd, at, (size_t)got, false);
 	if (drops_behind())
 		then_drop(fd, at == WN_BEHIND_POSITION ? -1 : at, got);
+}
+
+off_t wn_front_fills(int fd, size_t n)
+{
+	if (!wn_reads_granted(&reader, fd, n))
+		look(fd, WN_AT_POSITION, n, true);
+	return drops_behind() && wn_front.copy_min ? (off_t)wn_sys->position(fd) : -1;
+}
+
+void wn_front_filled(int fd, off_t from)
+{
+	if (from >= 0)
+		then_drop(fd, from, wn_sys->position(fd) - from);
 }
 
 bool wn_front_lets_go(int fd)

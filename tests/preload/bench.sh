@@ -60,7 +60,7 @@ same "all have a pattern that there is" "$(awk '{ print $2 }' "$tmp/list" | sort
 make_file "$scratch/data" 16
 "$WN_BUILDDIR/willneed-workload" pread --verify 1 "$scratch/data" >"$tmp/plain"
 sum=$(sed 's/.*"checksum":"\([0-9a-f]*\)".*/\1/' "$tmp/plain")
-for pattern in copy read seekread dontcache readahead willneed \
+for pattern in copy read fread seekread dontcache readahead willneed \
 	"scout --threads 2 --split same" "pread --order jitter" "read --order backward" \
 	"pread --threads 4 --split interleave" "pread --order shuffled"; do
 	# shellcheck disable=SC2086  # several words

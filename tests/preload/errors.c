@@ -162,6 +162,87 @@ static void transfers_of(int fd, int out, const int pipes[2])
 	SHOW(lseek(fd, 0, SEEK_CUR));
 }
 
+/* Where a stream and its descriptor are, and what has been read of it. */
+static void show_stream(FILE *stream, size_t n)
+{
+	unsigned sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum = sum * 31 + (unsigned char)buf[i];
+	printf("sum %u, eof %d, error %d, at %ld, descriptor at %ld\n", sum, !!feof(stream),
+	       !!ferror(stream), ftell(stream), (long)lseek(fileno(stream), 0, SEEK_CUR));
+	clearerr(stream);
+}
+
+#define SHOW_STREAM(call, n)               \
+	do {                               \
+		SHOW(call);                \
+		show_stream(stream, n);    \
+	} while (0)
+
+static void reads_of_stream(FILE *stream)
+{
+	SHOW_STREAM(fread(buf, 1, 100, stream), 100);
+	SHOW_STREAM(fread(buf, 1, 0, stream), 0);
+	SHOW_STREAM(fread(buf, 0, 100, stream), 0);
+	SHOW_STREAM(fread(buf, 3, 5000, stream), 15000);
+	SHOW_STREAM(fread_unlocked(buf, 7, 5000, stream), 35000);
+	SHOW_STREAM(ungetc('x', stream), 0);
+	SHOW_STREAM(fread(buf, 1, 5000, stream), 5000);
+	SHOW_STREAM(fseek(stream, 123456, SEEK_SET), 0);
+	SHOW_STREAM(fread(buf, 1, MIB, stream), MIB);
+	SHOW_STREAM(fread(buf, MIB, 2, stream), 2 * MIB);
+	SHOW_STREAM(fseek(stream, -1000, SEEK_END), 0);
+	SHOW_STREAM(fread(buf, 1, MIB, stream), 1000);
+	SHOW_STREAM(fread(buf, 1, MIB, stream), 0);
+	SHOW_STREAM(fgetc(stream), 0);
+}
+
+static void streams(const char *path)
+{
+	static const struct {
+		const char *path, *mode;
+		int buffering;
+		size_t room;
+	} kinds[] = {
+		{ NULL, "r", _IOFBF, 0 },	 { NULL, "r", _IOFBF, 100 },
+		{ NULL, "r", _IOFBF, 5000 },	 { NULL, "r", _IOFBF, MIB },
+		{ NULL, "r", _IONBF, 0 },	 { NULL, "r", _IOLBF, 4096 },
+		{ NULL, "re", _IOFBF, 0 },	 { NULL, "rm", _IOFBF, 0 },
+		{ "/dev/zero", "r", _IOFBF, 0 }, { "/dev/null", "r+", _IOFBF, 0 },
+		{ "/dev/null", "w", _IOFBF, 0 }, { "/tmp", "r", _IOFBF, 0 },
+	};
+	FILE *stream;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		stream = fopen(kinds[k].path ? kinds[k].path : path, kinds[k].mode);
+		MUST(stream);
+		if (kinds[k].buffering != _IOFBF || kinds[k].room)
+			setvbuf(stream, NULL, kinds[k].buffering, kinds[k].room);
+		printf("stream %zu\n", k);
+		reads_of_stream(stream);
+		SHOW(fclose(stream));
+	}
+	/* Of no descriptor at all. */
+	stream = fmemopen(NULL, 65536, "w+");
+	MUST(stream);
+	SHOW(fwrite(buf, 1, 60000, stream));
+	rewind(stream);
+	SHOW(fread(buf, 1, 100, stream));
+	SHOW(fread(buf, 1, MIB, stream));
+	SHOW(fclose(stream));
+	/* What was written is there. */
+	stream = tmpfile();
+	MUST(stream);
+	SHOW(fwrite(buf, 1, MIB, stream));
+	SHOW_STREAM(fread(buf, 1, 100, stream), 0);
+	rewind(stream);
+	reads_of_stream(stream);
+	SHOW(close(fileno(stream)));
+	SHOW(fread(buf, 1, 2 * MIB, stream));
+	SHOW(fclose(stream));
+}
+
 /* None of the descriptors waits for anything. */
 static void reads(const char *path)
 {
@@ -290,6 +371,8 @@ int main(int argc, char **argv)
 	printf("errno at main: %d\n", at_start);
 	chill(argv[1]);
 	reads(argv[1]);
+	chill(argv[1]);
+	streams(argv[1]);
 	chill(argv[1]);
 	v = view_of(argv[1], PROT_READ, MAP_PRIVATE);
 	/* Cold, so that the library is at work; what it does must not show. */

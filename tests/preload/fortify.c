@@ -18,6 +18,7 @@ static __attribute__((noinline)) size_t number(const char *text)
 int main(int argc, char **argv)
 {
 	struct view v;
+	FILE *stream;
 	size_t n;
 	int zero;
 
@@ -35,6 +36,9 @@ int main(int argc, char **argv)
 		MUST(read(v.fd, large, n) == (ssize_t)n && right(large, 3 * n, n));
 		MUST(pread(v.fd, large, n, (off_t)n) == (ssize_t)n && right(large, n, n));
 		MUST(pread64(v.fd, large, n, 0) == (ssize_t)n && right(large, 0, n));
+		rewind(stream = fdopen(v.fd, "r"));
+		MUST(fread(large, 1, n, stream) == n && right(large, 0, n));
+		MUST(fread_unlocked(large, n, 1, stream) == 1 && right(large, n, n));
 		return 0;
 	}
 	MUST(argc == 3);
@@ -52,6 +56,10 @@ int main(int argc, char **argv)
 		printf("%zd\n", pread(zero, to, n, 0));
 	else if (!strcmp(argv[1], "pread64"))
 		printf("%zd\n", pread64(zero, to, n, 0));
+	else if (!strcmp(argv[1], "fread"))
+		printf("%zu\n", fread(to, 1, n, fdopen(zero, "r")));
+	else if (!strcmp(argv[1], "fread_unlocked"))
+		printf("%zu\n", fread_unlocked(to, n, 1, fdopen(zero, "r")));
 	else
 		printf("%td\n", (char *)mempcpy(to, from, n) - to);
 	puts(to);

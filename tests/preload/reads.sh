@@ -109,6 +109,8 @@ loop_limits 128 4096
 helped_reads "forward, pread 16 KiB" pread --piece 16K
 whole=$bare_sum
 helped_reads "forward, read 64 KiB" read --piece 64K
+helped_reads "forward, fread 1000 bytes" fread --piece 1000
+helped_reads "forward, fread 64 KiB" fread --piece 64K
 helped_reads "backward, pread 8 KiB" pread --piece 8K --order backward
 helped_reads "backward, lseek and read 16 KiB" seekread --piece 16K --order backward
 helped_reads "forward, 4 threads with a range each, one descriptor" pread --piece 16K --threads 4

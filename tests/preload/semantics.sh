@@ -21,7 +21,7 @@ helped "overlapping copies within a cold mapping" WILLNEED_WATCH=off "$tmp/overl
 
 for level in 1 2 3; do
 	compile_as fortify fortify -D_FORTIFY_SOURCE=$level -fbuiltin
-	for function in memcpy memmove mempcpy read pread pread64; do
+	for function in memcpy memmove mempcpy read pread pread64 fread fread_unlocked; do
 		wcmp "fortify $level: $function overflows" "$tmp/fortify" $function 100
 		wcmp "fortify $level: $function fits" "$tmp/fortify" $function 10
 	done

@@ -67,6 +67,20 @@ static ssize_t by_seekread(struct wl_thread *t, void *to, size_t length, off_t o
 	return read(t->fd, to, length);
 }
 
+/* The same of a stream of libc, which stays open: its descriptor is closed by others. */
+static ssize_t by_fread(struct wl_thread *t, void *to, size_t length, off_t offset)
+{
+	size_t got;
+
+	if (!t->stream)
+		t->stream = fdopen(t->fd, "r");
+	if (!t->stream || (t->position != (uint64_t)offset && fseeko(t->stream, offset, SEEK_SET)))
+		return -1;
+	got = fread(to, 1, length, t->stream);
+	t->position = (uint64_t)offset + got;
+	return got || !ferror(t->stream) ? (ssize_t)got : -1;
+}
+
 ssize_t wl_by_dontcache(struct wl_thread *t, void *to, size_t length, off_t offset)
 {
 	struct iovec iov = { .iov_base = to, .iov_len = length };
@@ -101,6 +115,11 @@ int wl_pread(struct wl_thread *t)
 int wl_read(struct wl_thread *t)
 {
 	return read_pieces(t, by_read);
+}
+
+int wl_fread(struct wl_thread *t)
+{
+	return read_pieces(t, by_fread);
 }
 
 int wl_willneed(struct wl_thread *t)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #define WL_PAGE 4096u		/* the sampling stride; the same on every machine */
@@ -76,6 +77,7 @@ struct wl_thread {
 	uint64_t random;
 	uint64_t lookups;		/* of those that come after the pieces */
 	uint64_t position;		/* where the last read() has left the descriptor */
+	FILE *stream;			/* of it, for fread() */
 	uint64_t asked;			/* how far this thread has asked ahead */
 	unsigned prologue;		/* 1: the lead is done, 2: the tail too */
 	unsigned char *dst;
