@@ -57,6 +57,9 @@ bool wn_ring_pop(struct wn_ring *r, struct wn_access *a, uint64_t now_ns, uint64
 		for (int i = 0; i < 3; i++)
 			p.word[i] = wn_load(&s->word[i]);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		/* A writer that came a lap later may have filled it before its stamp was set. */
+		if (wn_load(&r->head) - r->tail > WN_RING_SLOTS)
+			continue;
 		if (stamp == r->tail + 1 && wn_load(&s->stamp) == stamp) {
 			r->stuck_since = 0;
 			r->tail++;
