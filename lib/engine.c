@@ -112,6 +112,7 @@ static void tell_way(const struct wn_kernel *k, uint16_t file,
 	wn_text_number(&l.text, w->dev);
 	wn_text_add(&l.text, " inode ");
 	wn_text_number(&l.text, w->ino);
+	wn_line_file(&l, (int)f->fd1 - 1);
 	wn_text_add(&l.text, ": way ");
 	wn_text_add(&l.text, names[f->way]);
 	wn_text_add(&l.text, f->uring ? " with io_uring, unit " : ", unit ");

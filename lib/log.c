@@ -45,6 +45,27 @@ bool wn_line_begin(struct wn_line *l, const struct wn_options *o)
 	return true;
 }
 
+void wn_line_file(struct wn_line *l, int fd)
+{
+	char link[48], path[256];
+	struct wn_text t = wn_text_in(link, sizeof(link));
+	long n;
+
+	wn_text_add(&t, "/proc/thread-self/fd/");
+	wn_text_number(&t, (uint64_t)fd);
+	n = fd < 0 ? fd : wn_raw(SYS_readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return;
+	/* One line stays one line. */
+	for (long i = 0; i < n; i++)
+		if ((unsigned char)path[i] < ' ')
+			path[i] = '?';
+	path[n] = '\0';
+	wn_text_add(&l->text, " (");
+	wn_text_add(&l->text, path);
+	wn_text_add(&l->text, ")");
+}
+
 void wn_line_end(struct wn_line *l)
 {
 	int fd = wn_log_open(l->path);

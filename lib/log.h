@@ -14,13 +14,15 @@
 
 struct wn_line {
 	struct wn_text text;
-	char buf[240];
+	char buf[512];
 	const char *path; /* NULL: nobody asked, and building the line costs nothing */
 };
 
 /* Between the two, the caller adds to text. */
 bool wn_line_begin(struct wn_line *l, const struct wn_options *o);
 void wn_line_end(struct wn_line *l);
+/* Adds the path of the file that is open under this number of the calling thread. */
+void wn_line_file(struct wn_line *l, int fd);
 void wn_log(const struct wn_options *o, const char *what, const char *more,
 	    uint64_t number);
 

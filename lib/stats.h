@@ -13,7 +13,7 @@
 
 #define wn_count(stats, counter, n) wn_add(&(stats)->counter, (unsigned long)(n))
 
-/* Appends "willneed: NAME VALUE" lines to a descriptor, in one write. */
+/* Appends a line that names the process, then "willneed: NAME VALUE" lines to a descriptor, in one write. */
 void wn_stats_print(const struct willneed_stats *stats, int fd);
 
 #endif

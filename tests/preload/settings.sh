@@ -74,6 +74,8 @@ same "nowhere to complain to" $? 0
 with WILLNEED_STATS=stderr "$tmp/reader" "$big" 8 >"$tmp/run.out" 2>"$tmp/run.err"
 same "counters on stderr: all of them" "$(grep -c '^willneed: [a-z_]* [0-9]*$' "$tmp/run.err")" \
 	"$(grep -c '^WILLNEED_COUNTER(' "$WN_SRCDIR/include/willneed-counters.h")"
+same "counters on stderr: whose they are" \
+	"$(grep -c '^willneed: process [0-9]* (reader)$' "$tmp/run.err")" 1
 same "counters on stderr: stdout is the program's" "$(grep -c willneed "$tmp/run.out")" 0
 # Programs of coreutils close their stderr at exit, before we come to it.
 with WILLNEED_STATS=stderr cat /dev/null 2>"$tmp/run.err"
@@ -86,6 +88,7 @@ same "a file of counters is the user's alone" "$(stat -c %a "$tmp/twice")" 600
 "$tmp/file" chill "$big"
 with WILLNEED_LOG="$tmp/log" "$tmp/reader" "$big" 8 >"$tmp/run.out" 2>"$tmp/run.err"
 at_least "the log tells something" "$(grep -c '^willneed\[[0-9]*\]: ' "$tmp/log")" 1
+at_least "the log names the file" "$(grep -cF " ($big): way " "$tmp/log")" 1
 same "the log does not tell anything on stderr" "$(cat "$tmp/run.err")" ""
 ln -s "$tmp/elsewhere" "$tmp/link"
 for path in /nonexistent/file /dev/full "$tmp" "$tmp/link"; do
