@@ -42,9 +42,18 @@ static const struct argp_option bench_options[] = {
 	{ 0 },
 };
 
-static _Noreturn void usage(const char *what, const char *value)
+#define KB_MAX (1u << 20)
+#define SIZE_MIN 64u /* MiB */
+#define PERCENT_MAX 1000u
+
+/* What would be allowed is a format, and may need a number. */
+static _Noreturn void usage(const char *what, const char *value, const char *allowed,
+			    unsigned number)
 {
-	wn_say("%s cannot be '%s' (try willneed bench --help)", what, value);
+	char text[80];
+
+	snprintf(text, sizeof(text), allowed, number);
+	wn_say("%s cannot be '%s': allowed is %s", what, value, text);
 	exit(WN_EXIT_USAGE);
 }
 
@@ -56,9 +65,10 @@ static void parse_read_aheads(struct bench_args *args, char *list)
 		const char *end = word;
 		uint64_t kb;
 
-		if (args->read_aheads == READ_AHEADS_MAX || !wn_digits(&end, 10, &kb) ||
-		    *end || kb > 1u << 20)
-			usage("--read-ahead-kb", word);
+		if (args->read_aheads == READ_AHEADS_MAX)
+			usage("--read-ahead-kb", word, "a list of %u at most", READ_AHEADS_MAX);
+		if (!wn_digits(&end, 10, &kb) || *end || kb > KB_MAX)
+			usage("--read-ahead-kb", word, "0 to %u, and more with commas", KB_MAX);
 		args->read_ahead[args->read_aheads++] = (long)kb;
 	}
 }
@@ -69,7 +79,7 @@ static unsigned parse_runs(const char *text)
 	uint64_t runs;
 
 	if (!wn_digits(&end, 10, &runs) || *end || runs < 1 || runs > RUNS_MAX)
-		usage("--runs", text);
+		usage("--runs", text, "1 to %u", RUNS_MAX);
 	return (unsigned)runs;
 }
 
@@ -78,8 +88,8 @@ static long parse_kb(const char *option, const char *text)
 	const char *end = text;
 	uint64_t kb;
 
-	if (!wn_digits(&end, 10, &kb) || *end || !kb || kb > 1u << 20)
-		usage(option, text);
+	if (!wn_digits(&end, 10, &kb) || *end || !kb || kb > KB_MAX)
+		usage(option, text, "1 to %u", KB_MAX);
 	return (long)kb;
 }
 
@@ -92,7 +102,8 @@ static void parse_throttle(struct bench_args *args, char *text)
 	args->place.iops = args->place.rate = 0;
 	if (!wn_size(reads, &args->place.iops) ||
 	    (rate && !wn_size(rate, &args->place.rate)))
-		usage("--throttle", rate ? rate : reads);
+		usage("--throttle", rate ? rate : reads,
+		      "READS or READS:BYTES, a second, with K, M or G", 0);
 }
 
 static void parse_memory(struct bench_args *args, const char *text)
@@ -102,10 +113,10 @@ static void parse_memory(struct bench_args *args, const char *text)
 
 	args->place.memory = args->place.memory_percent = 0;
 	if (wn_digits(&end, 10, &percent) && !strcmp(end, "%") && percent &&
-	    percent <= 1000)
+	    percent <= PERCENT_MAX)
 		args->place.memory_percent = (unsigned)percent;
 	else if (!wn_size(text, &args->place.memory) || !args->place.memory)
-		usage("--memory", text);
+		usage("--memory", text, "bytes, with K, M or G, or 1%% to %u%%", PERCENT_MAX);
 }
 
 static _Noreturn void list_cases(void)
@@ -135,15 +146,15 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state)
 		parse_read_aheads(args, arg);
 		break;
 	case KEY_SIZE:
-		if (!wn_size(arg, &args->size) || args->size < 64u << 20)
-			usage("--size", arg);
+		if (!wn_size(arg, &args->size) || args->size < (uint64_t)SIZE_MIN << 20)
+			usage("--size", arg, "%uM and more, with K, M, G or T", SIZE_MIN);
 		break;
 	case KEY_RUNS:
 		args->runs = parse_runs(arg);
 		break;
 	case KEY_LOOP:
 		if (!bench_loop_knows(arg))
-			usage("--loop", arg);
+			usage("--loop", arg, "ext4, xfs or btrfs", 0);
 		args->place.fs = arg;
 		break;
 	case KEY_MAX_SECTORS:
@@ -172,7 +183,7 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_FILE:
 		if (args->nfiles == FILES_MAX)
-			usage("--file", arg);
+			usage("--file", arg, "what %u others leave room for", FILES_MAX);
 		args->files[args->nfiles++] = arg;
 		break;
 	case ARGP_KEY_ARG:

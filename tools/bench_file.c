@@ -53,6 +53,22 @@ static const char *find_dir(uint64_t need)
 	return NULL;
 }
 
+static void no_room(const char *dir)
+{
+	struct stat st;
+
+	if (!dir)
+		wn_say("no directory on a disk with enough room: name another with --dir");
+	else if (stat(dir, &st) < 0)
+		wn_say("%s: %s", dir, strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		wn_say("%s is not a directory", dir);
+	else if (access(dir, W_OK | X_OK) < 0)
+		wn_say("%s cannot be written to: name another with --dir", dir);
+	else
+		wn_say("%s is in memory, or full: name another with --dir", dir);
+}
+
 /* One copy of the file cached and one in the destination leave half of memory alone. */
 static uint64_t sensible_size(uint64_t room, bool quick)
 {
@@ -137,9 +153,7 @@ int bench_plan(struct bench *b, const char *dir, uint64_t size, bool quick)
 		dir = find_dir(size ? size + 64 * MIB : 512 * MIB);
 	room = room_in(dir);
 	if (!room) {
-		wn_say("%s: name another with --dir",
-		       dir ? "this directory cannot be written to or is not on a disk" :
-			     "no directory on a disk with enough room");
+		no_room(dir);
 		return -ENOSPC;
 	}
 	b->size = size ? size : sensible_size(room, quick);

@@ -138,6 +138,21 @@ refused "--set without a value" "NAME=VALUE" "$willneed" --set window echo start
 refused "--set of nothing that there is" "no setting" "$willneed" --set windows=1M echo started
 refused "an option that there is not" "--nonsense" "$willneed" --nonsense echo started
 refused "no command" "no command" "$willneed"
+while read -r option value allowed; do
+	refused "bench: $option $value" "$allowed" "$willneed" bench "$option" "$value"
+done <<'EOF'
+--size 1 allowed is 64M and more
+--size many allowed is 64M and more
+--runs 0 allowed is 1 to 101
+--read-ahead-kb x allowed is 0 to
+--read-ahead-kb 1,2,3,4,5,6,7,8,9 allowed is a list of 8
+--max-sectors-kb 0 allowed is 1 to
+--throttle x allowed is READS
+--memory 2000% allowed is bytes
+--loop zfs allowed is ext4
+--dir /nonexistent No such file
+--dir /etc/passwd is not a directory
+EOF
 refused "bench: a file, and no command" "name one behind it" "$willneed" bench --file /etc/passwd
 
 # What --set accepts is what the library accepts.
