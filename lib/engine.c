@@ -20,23 +20,6 @@
 /* A ride is given up when much more than one piece in sixteen was not there in time. */
 #define STRIKE 16
 #define STRIKES 160
-#define FUSE_MAGIC 0x65735546u
-
-static enum wn_way best_way(int fd)
-{
-	struct statfs sf;
-
-	if (wn_sys->fstatfs(fd, &sf) < 0)
-		return WN_ADVISE;
-	switch ((uint32_t)sf.f_type) {
-#define WN_FILESYSTEM(magic, way) \
-	case magic:               \
-		return WN_##way;
-#include "filesystems.def"
-#undef WN_FILESYSTEM
-	}
-	return WN_ADVISE;
-}
 
 /*
  * A file system that answers slowly gets the ring, so that it holds up nobody else; the
@@ -56,11 +39,7 @@ static bool wants_uring(const struct wn_kernel *k, enum wn_way way)
 /* A file system that this very process serves would be asked by us and wait for us. */
 static bool own_fuse(int fd, uint32_t thread)
 {
-	struct statfs sf;
-
-	if (wn_sys->fstatfs(fd, &sf) < 0 || (uint32_t)sf.f_type != FUSE_MAGIC)
-		return false;
-	return wn_serves_fuse(thread);
+	return wn_filesystem_is_fuse(fd) && wn_serves_fuse(thread);
 }
 
 static enum wn_way allowed_way(const struct wn_kernel *k, enum wn_way best)
@@ -186,7 +165,7 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 	fd = wn_find_file(k->track, file, thread);
 	if (fd >= 0) {
 		f->fd1 = (uint32_t)fd + 1;
-		f->way = (uint8_t)(own_fuse(fd, thread) ? WN_NONE : best_way(fd));
+		f->way = (uint8_t)(own_fuse(fd, thread) ? WN_NONE : wn_filesystem_way(fd));
 		f->uring = wants_uring(k, f->way) && wn_uring_ready(&k->engine->uring);
 		f->way = (uint8_t)allowed_way(k, f->way);
 	} else {

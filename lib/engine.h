@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "cover.h"
+#include "filesystems.h"
 #include "flow.h"
 #include "options.h"
 #include "stats.h"
@@ -24,8 +25,6 @@
 
 /* One for each stream, behind them one for each walk, and for each file fetched as a whole. */
 enum { WN_LANES = WN_STREAMS + WN_WALKS + WN_WHOLES };
-
-enum wn_way { WN_UNOPENED, WN_RIDE, WN_ADVISE, WN_SLOW, WN_ADDRESS, WN_NONE };
 
 /* Descriptors are kept plus one, so that zeroed memory means "none". */
 struct wn_engine_file {

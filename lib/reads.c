@@ -2,10 +2,12 @@
 #include "reads.h"
 
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 
 #include "base/arena.h"
 #include "base/sys.h"
 #include "exact.h"
+#include "filesystems.h"
 #include "helper.h"
 #include "request.h"
 #include "runtime.h"
@@ -81,20 +83,29 @@ void wn_reads_advised(int fd, int advice)
 		put(&random_fds, fd, false);
 }
 
-/* Did the thread have to read from a device since its last look?  Unknown at the first. */
+/* Did the thread have to read since its last look?  Unknown at the first. */
 enum { COLD_NO, COLD_YES, COLD_UNKNOWN };
 
-static int had_to_read(struct wn_reader *me)
+/* What comes from a server is not counted: that the thread waited is all that shows. */
+static bool is_remote(const struct look *l)
 {
-	uint64_t before = me->blocks;
+	return !major(l->stat.st_dev) && wn_filesystem_way(l->fd) == WN_SLOW;
+}
+
+static int had_to_read(struct wn_reader *me, const struct look *l)
+{
+	struct wn_reader before = *me;
 	struct wn_thread_reads r;
 
 	wn_sys->thread_reads(&r);
-	me->blocks = r.blocks + 1;
+	me->blocks = (uint32_t)r.blocks + 1;
+	me->waits = (uint32_t)r.waits;
 	/* In a forked child it begins anew. */
-	if (!before || me->blocks < before)
+	if (!before.blocks || (int32_t)(me->blocks - before.blocks) < 0)
 		return COLD_UNKNOWN;
-	return me->blocks > before ? COLD_YES : COLD_NO;
+	if (me->blocks != before.blocks)
+		return COLD_YES;
+	return me->waits != before.waits && is_remote(l) ? COLD_YES : COLD_NO;
 }
 
 static bool is_leased(const struct look *l)
@@ -225,7 +236,7 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 	    size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]))
 		return IGNORED;
 	l.random = has(&random_fds, fd);
-	cold = had_to_read(me);
+	cold = had_to_read(me, &l);
 	if (at == WN_AT_POSITION)
 		at = wn_sys->position(fd);
 	else if (at == WN_BEHIND_POSITION)

@@ -132,9 +132,11 @@ static void sys_thread_reads(struct wn_thread_reads *out)
 
 	ru.ru_majflt = 0;
 	ru.ru_inblock = 0;
+	ru.ru_nvcsw = 0;
 	wn_raw(SYS_getrusage, 1 /* RUSAGE_THREAD */, &ru);
 	out->faults = (uint64_t)ru.ru_majflt;
 	out->blocks = (uint64_t)ru.ru_inblock;
+	out->waits = (uint64_t)ru.ru_nvcsw;
 }
 
 static void sys_process_reads(struct wn_process_reads *out)

@@ -24,10 +24,11 @@ struct wn_cachestat {
 	uint64_t recently_evicted;
 };
 
-/* What the calling thread has had to read from devices since it began. */
+/* What the calling thread has had to read since it began. */
 struct wn_thread_reads {
 	uint64_t faults; /* major page faults */
-	uint64_t blocks; /* of 512 bytes, readahead that it set off included; may stay 0 */
+	uint64_t blocks; /* of 512 bytes, readahead included; of devices of this machine */
+	uint64_t waits;	 /* times that it gave up its processor, for whatever reason */
 };
 
 /* The same of all threads of the process, those that have ended too. */

@@ -11,8 +11,8 @@ base/
 flow options stats log
 ring track/ watch/ pieces marks
 stream walk walk_read stride whole
-policy cover
-engine find filesystems ride seed advise uring
+policy cover filesystems
+engine find ride seed advise uring
 runtime loop serve fetch faults helper copy watch api request repeat drop letgo lead written exact reads
 front/
 '

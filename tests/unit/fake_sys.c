@@ -318,6 +318,7 @@ static void do_thread_reads(struct wn_thread_reads *out)
 	*out = (struct wn_thread_reads){
 		.faults = fake.major_faults,
 		.blocks = fake.blocks,
+		.waits = fake.waits,
 	};
 }
 

@@ -92,6 +92,7 @@ struct fake {
 	uint64_t major_faults;
 	uint64_t table_looks;
 	uint64_t blocks; /* that threads had to read, of 512 bytes */
+	uint64_t waits;	 /* times that they waited */
 	uint64_t count[FAKE_KINDS + 1]; /* the last one: of all kinds */
 	uint64_t again; /* pages that advice named though they were not missing */
 	uint64_t foul;  /* things that no correct caller does: bad descriptors */

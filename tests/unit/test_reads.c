@@ -158,6 +158,41 @@ TEST(what_turns_warm_is_looked_at_less)
 	assert_in_range(seen, 20, 80);
 }
 
+/* What a server sends is no block of a device: only waiting for it shows. */
+static bool read_of_a_server(uint64_t n, bool wait)
+{
+	bool seen = read_on(n);
+
+	fake.blocks = 0;
+	fake.waits += wait;
+	return seen;
+}
+
+TEST(what_a_server_sends_shows_by_waiting)
+{
+	static const struct {
+		uint64_t dev;
+		uint32_t magic;
+		bool wait, cold;
+	} cases[] = {
+		{ 39, 0x65735546, true, true },	  /* fuse */
+		{ 39, 0x00006969, true, true },	  /* nfs */
+		{ 39, 0x65735546, false, false }, /* it had the data */
+		{ 39, 0x9123683e, true, false },  /* btrfs: has no device either, and is counted */
+		{ 0x801, 0xef53, true, false },	  /* a wait for something else */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		open_file(SIZE);
+		fake_at(file)->dev = cases[i].dev;
+		fake_at(file)->magic = cases[i].magic;
+		/* Small reads: their first look finds out nothing. */
+		while (at < 2 * MIB)
+			read_of_a_server(16 * KIB, cases[i].wait);
+		assert_int_equal(kit.st ? kit.st->stats.reads_cold > 0 : 0, cases[i].cold);
+	}
+}
+
 TEST(what_is_no_file_is_not_looked_at)
 {
 	static const unsigned modes[] = { S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK, S_IFDIR };
@@ -874,6 +909,7 @@ int main(void)
 		cmocka_unit_test(a_first_read_that_is_large_is_looked_at),
 		cmocka_unit_test(warm_files_are_looked_at_less_and_less),
 		cmocka_unit_test(what_turns_warm_is_looked_at_less),
+		cmocka_unit_test(what_a_server_sends_shows_by_waiting),
 		cmocka_unit_test(what_is_no_file_is_not_looked_at),
 		cmocka_unit_test(small_files_are_not_looked_at),
 		cmocka_unit_test(descriptors_in_one_place_share_what_is_left),
