@@ -54,6 +54,7 @@ struct fake_file {
 	uint64_t changed; /* st_ctim, in seconds */
 	uint32_t mode;
 	uint32_t magic;      /* of the file system */
+	uint64_t coming_from, coming_to; /* pages between which all are that are under way */
 	unsigned char *page; /* enum fake_page; NULL: a file too large to keep track of */
 	unsigned char *mark;
 	uint8_t *asked; /* how often each page was asked for while missing */

@@ -137,14 +137,22 @@ static void ask_page(struct fake_file *f, uint64_t page)
 		return;
 	f->page[page] = fake.at_once ? FAKE_CACHED : FAKE_UNDER_WAY;
 	f->asked[page]++;
+	if (f->coming_from == f->coming_to)
+		f->coming_from = f->coming_to = page;
+	f->coming_from = page < f->coming_from ? page : f->coming_from;
+	f->coming_to = page >= f->coming_to ? page + 1 : f->coming_to;
 }
 
 void fake_arrive(void)
 {
-	for (int i = 0; i < file_count; i++)
-		for (uint64_t p = 0; p < pages_of(&fake_files[i]); p++)
-			if (fake_files[i].page[p] == FAKE_UNDER_WAY)
-				fake_files[i].page[p] = FAKE_CACHED;
+	for (int i = 0; i < file_count; i++) {
+		struct fake_file *f = &fake_files[i];
+
+		for (uint64_t p = f->coming_from; p < f->coming_to && p < pages_of(f); p++)
+			if (f->page[p] == FAKE_UNDER_WAY)
+				f->page[p] = FAKE_CACHED;
+		f->coming_from = f->coming_to = 0;
+	}
 }
 
 static void set_pages(int file, uint64_t from, uint64_t to, enum fake_page state)
