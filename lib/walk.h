@@ -56,6 +56,7 @@ struct wn_walk {
 	bool stirred;	   /* it came on since it was served */
 	bool cached;	   /* when it was served last, nothing ahead of it was missing */
 	bool doubted;	   /* it is to prove itself: it should not be one */
+	bool alone;	   /* no readahead of the kernel's goes before it */
 	bool huge;	   /* its folios are huge, and should stay so */
 	/* Of reads through a descriptor only. */
 	bool read;

@@ -771,6 +771,23 @@ TEST(the_rest_of_a_long_read_is_the_helpers)
 	assert_int_equal(fake_missing(file, 36 * MIB, SIZE), SIZE - 36 * MIB);
 }
 
+TEST(a_thread_asks_for_whole_requests)
+{
+	static const uint64_t chunk[] = { MIB, 1280 * KIB, 2 * MIB, 4 * MIB };
+
+	for (size_t i = 0; i < sizeof(chunk) / sizeof(chunk[0]); i++) {
+		open_file(SIZE);
+		become_cold();
+		tracked()->chunk = (uint32_t)chunk[i];
+		listen_to_advice();
+		read_at(FD, 20 * MIB + 4096, 16 * MIB);
+		assert_int_equal(from, 20 * MIB + 4096);
+		assert_int_equal((to - from) % chunk[i], 0);
+		assert_int_equal(calls, (to - from) / chunk[i]);
+		assert_in_range(to - from, 2 * MIB, 4 * MIB);
+	}
+}
+
 TEST(nothing_beyond_the_end)
 {
 	open_file(8 * MIB);
@@ -909,6 +926,7 @@ int main(void)
 		cmocka_unit_test(only_what_the_call_reads_is_asked_for),
 		cmocka_unit_test(what_one_call_of_advice_reads_is_found_out),
 		cmocka_unit_test(the_rest_of_a_long_read_is_the_helpers),
+		cmocka_unit_test(a_thread_asks_for_whole_requests),
 		cmocka_unit_test(nothing_beyond_the_end),
 		cmocka_unit_test(nothing_is_asked_for_when_it_only_observes),
 		cmocka_unit_test(off_or_dormant_means_no_calls),
