@@ -164,14 +164,14 @@ static bool order_down(const struct wn_walk *w, uint64_t unit, uint64_t may,
 	return true;
 }
 
-/* Where to ask on, upward: `floor` behind its reader, where the kernel is at what is next. */
+/* Where to ask on, upward: what comes next, the kernel is at, up to `floor` further. */
 static uint64_t edge_up(const struct wn_walk *w, uint64_t floor)
 {
 	uint64_t next = w->pos + floor;
 
 	if (!w->asking)
 		return next;
-	/* A read that has just begun, and the end of it nobody has asked for. */
+	/* The read has just begun, and for the end of it nobody has asked. */
 	if (w->read && w->alone && w->edge > w->high - w->piece)
 		return w->edge;
 	return wn_max(w->edge, next);
