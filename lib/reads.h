@@ -30,7 +30,8 @@ struct wn_reader {
 		uint16_t fd1;  /* the descriptor, plus one */
 		uint16_t left; /* KiB that may be read before the next look */
 	} grant[WN_GRANTS];
-	uint64_t blocks; /* read from devices at the last look, plus one */
+	uint64_t blocks : 48; /* read from devices at the last look, plus one */
+	uint64_t warm : 16;   /* MiB that it has been granted since it had to read any */
 };
 
 /*

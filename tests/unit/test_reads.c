@@ -145,6 +145,28 @@ TEST(warm_files_are_looked_at_less_and_less)
 	assert_int_equal(refs(), 0);
 }
 
+/* Of a file that stays warm, an eighth of what was read; what is cold then is seen. */
+TEST(what_is_warm_for_long_is_looked_at_less)
+{
+	const uint64_t warm = 384 * MIB;
+	int seen = 0;
+
+	open_file(512 * MIB);
+	fake_cache(file, 0, warm);
+	while (at < 64 * MIB)
+		seen += read_on(64 * KIB);
+	assert_in_range(seen, 24, 40);
+	for (seen = 0; at < warm;)
+		seen += read_on(64 * KIB);
+	assert_in_range(seen, 320 / 9, 320 / 7);
+	assert_int_equal(kit.st->stats.reads_cold, 0);
+	while (!kit.st->stats.reads_cold && at < 512 * MIB)
+		read_on(64 * KIB);
+	assert_true(at <= warm + 9 * MIB);
+	/* Then nothing is spared: the next descriptor begins at the beginning. */
+	assert_int_equal(me.warm, 0);
+}
+
 /* A file that was cold, and is warm further on, is let alone again. */
 TEST(what_turns_warm_is_looked_at_less)
 {
@@ -890,6 +912,7 @@ int main(void)
 		cmocka_unit_test(the_first_bytes_are_not_looked_at),
 		cmocka_unit_test(a_first_read_that_is_large_is_looked_at),
 		cmocka_unit_test(warm_files_are_looked_at_less_and_less),
+		cmocka_unit_test(what_is_warm_for_long_is_looked_at_less),
 		cmocka_unit_test(what_turns_warm_is_looked_at_less),
 		cmocka_unit_test(what_is_no_file_is_not_looked_at),
 		cmocka_unit_test(small_files_are_not_looked_at),
