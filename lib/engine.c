@@ -233,8 +233,7 @@ static uint64_t ask_ride(const struct wn_kernel *k, struct wn_engine_file *f, in
 	if (lane->edge < near || (o->from != lane->edge && o->from != lane->advised))
 		lane->riding = false;
 	if (!lane->riding)
-		ride.from = wn_advise(k, f, o->from,
-				      wn_min(wn_round_up(wn_max(o->from, near), f->align), o->to));
+		ride.from = wn_advise(k, f, o->from, wn_ride_from(f, o, near));
 	at = wn_ride(k, f, lane, id, &ride);
 	if (lane->refused)
 		fall_back(k, f, "the file system refuses it, ");

@@ -8,8 +8,15 @@
 #include "request.h"
 #include "runtime.h"
 
-/* What a thread asks for itself at a time. */
+/* What a thread asks for itself at least, in whole requests. */
 #define BITE (2u * 1024 * 1024)
+
+static uint64_t end_of_bite(uint64_t from, uint64_t to, uint64_t chunk)
+{
+	uint64_t requests = chunk ? (BITE + chunk - 1) / chunk : 0;
+
+	return wn_min(to, from + wn_max(requests * chunk, BITE));
+}
 
 /* How much of a range is cached; false where the kernel does not tell. */
 static bool cached(int fd, uint64_t from, uint64_t to, uint64_t *bytes)
@@ -66,7 +73,7 @@ void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct sta
 {
 	struct wn_file *f = &wn_rt.track->files.slot[id.file];
 	uint64_t chunk = wn_load(&f->chunk), before;
-	uint64_t mine = wn_min(to, from + BITE), at = from;
+	uint64_t mine = end_of_bite(from, to, chunk), at = from;
 	uint16_t slot;
 
 	if (!wn_may_ask() || (chunk ? to - from <= chunk : !cached(fd, from, to, &before)))
@@ -78,6 +85,8 @@ void wn_exact_ask(struct wn_state *st, struct wn_cover_file id, const struct sta
 			return;
 		wn_store(&f->chunk, (uint32_t)chunk);
 		at += chunk;
+		mine = end_of_bite(from, to, chunk);
+		wn_cover_mark(&st->cover, id, from, mine);
 	}
 	while (at < mine && advise(st, fd, at, wn_min(mine, at + chunk)))
 		at += chunk;

@@ -19,6 +19,8 @@
 #define FIRST (128u * KIB)
 /* What has to be read of a warm file until a look, of half a microsecond, is affordable. */
 #define WARM MIB
+/* And at most, where eight times as much was warm: calls of 4 KiB show a look per MiB. */
+#define WARM_MAX (8u * MIB)
 /* A file of which so much is there, further than the kernel reads ahead, is not cold. */
 #define PROOF (16u * MIB)
 /* What is no regular file, and what is nothing to be read ahead. */
@@ -99,13 +101,22 @@ static int had_to_read(struct wn_reader *me, const struct look *l)
 
 	wn_sys->thread_reads(&r);
 	me->blocks = (uint32_t)r.blocks + 1;
-	me->waits = (uint32_t)r.waits;
+	me->waits = (uint16_t)r.waits;
+	if (me->blocks == before.blocks && (me->waits == before.waits || !is_remote(l)))
+		return COLD_NO;
+	me->warm = 0;
 	/* In a forked child it begins anew. */
-	if (!before.blocks || (int32_t)(me->blocks - before.blocks) < 0)
-		return COLD_UNKNOWN;
-	if (me->blocks != before.blocks)
-		return COLD_YES;
-	return me->waits != before.waits && is_remote(l) ? COLD_YES : COLD_NO;
+	return before.blocks && (int32_t)(me->blocks - before.blocks) >= 0 ? COLD_YES :
+									     COLD_UNKNOWN;
+}
+
+/* An eighth of what was warm until now may be read before it is seen that the rest is not. */
+static uint64_t warm_grant(struct wn_reader *me)
+{
+	uint64_t grant = wn_min(wn_max(me->warm / 8, 1) * WARM, WARM_MAX);
+
+	me->warm = (uint16_t)wn_min(me->warm + grant / MIB, 1u << 15);
+	return grant;
 }
 
 static bool is_leased(const struct look *l)
@@ -259,7 +270,7 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 				       wn_exact_is_cold(fd, l.from, l.to)));
 	/* It is warm, or the program itself has asked for it. */
 	if (!leased && !l.cold)
-		return cold == COLD_UNKNOWN ? FIRST : WARM;
+		return cold == COLD_UNKNOWN ? FIRST : warm_grant(me);
 	/* What the thread had to read may have been another file's, or its own program. */
 	if (!leased && wn_exact_is_warm(fd, l.from, wn_min(l.from + PROOF, size)))
 		return WARM;
@@ -300,6 +311,8 @@ void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahea
 	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
 	uint64_t cost = (n >> 10) + 1;
 
+	if (g->fd1 != fd + 1)
+		me->warm = 0;
 	if (fd < 0 || fd >= UINT16_MAX || take_over(g, fd, cost))
 		return;
 	g->left = (uint16_t)((wanted() ? look(me, fd, at, n, ahead) : IGNORED) / KIB);

@@ -31,7 +31,8 @@ struct wn_reader {
 		uint16_t left; /* KiB that may be read before the next look */
 	} grant[WN_GRANTS];
 	uint32_t blocks; /* read from devices at the last look, plus one */
-	uint32_t waits;	 /* that there had been at the last look */
+	uint16_t waits;	 /* that there had been at the last look */
+	uint16_t warm;	 /* MiB that it has been granted since it had to read any */
 };
 
 /*

@@ -111,17 +111,33 @@ static int go_on(const struct wn_kernel *k, const struct wn_engine_file *f,
 	return 0;
 }
 
+/* May so many windows begin at `at`? */
+static bool fits(const struct wn_engine_file *f, const struct wn_order *o, uint64_t at,
+		 uint64_t windows)
+{
+	return at < o->to &&
+	       (o->to >= f->size || at + windows * f->unit <= o->to + o->slack);
+}
+
+uint64_t wn_ride_from(const struct wn_engine_file *f, const struct wn_order *o,
+		      uint64_t near)
+{
+	uint64_t at = wn_round_up(wn_max(o->from, near), f->align);
+
+	/* No request is cut in two for a ride that is not going to begin there. */
+	return wn_min(fits(f, o, at, 1) ? at : wn_max(at, o->exact), o->to);
+}
+
 uint64_t wn_ride(const struct wn_kernel *k, const struct wn_engine_file *f,
 		 struct wn_lane *lane, struct wn_cover_file id, const struct wn_order *o)
 {
-	uint64_t limit = o->to >= f->size ? UINT64_MAX : o->to + o->slack;
 	uint64_t at = o->from, next;
 	int r;
 
 	if (lane->riding)
 		at = lane->edge;
 	/* Going on may start the window behind the one that is claimed. */
-	while (at < o->to && at + f->unit * (lane->riding ? 2 : 1) <= limit) {
+	while (fits(f, o, at, lane->riding ? 2 : 1)) {
 		r = lane->riding ? go_on(k, f, lane, id) : begin(k, f, lane, id, at);
 		if (r < 0) {
 			lane->riding = false;

@@ -164,14 +164,25 @@ static bool order_down(const struct wn_walk *w, uint64_t unit, uint64_t may,
 	return true;
 }
 
+/* Where to ask on, upward: what comes next, the kernel is at, up to `floor` further. */
+static uint64_t edge_up(const struct wn_walk *w, uint64_t floor)
+{
+	uint64_t next = w->pos + floor;
+
+	if (!w->asking)
+		return next;
+	/* The read has just begun, and for the end of it nobody has asked. */
+	if (w->read && w->alone && w->edge > w->high - w->piece)
+		return w->edge;
+	return wn_max(w->edge, next);
+}
+
 static bool order_up(const struct wn_walk *w, uint64_t unit, uint64_t floor, uint64_t may,
 		     uint64_t size, struct wn_order *o)
 {
-	/* The kernel is at what comes next. */
-	uint64_t edge = wn_max(w->asking ? w->edge : 0, w->pos + floor);
+	uint64_t edge = wn_min(edge_up(w, floor), size);
 	uint64_t goal = wn_min(w->pos + may, size);
 
-	edge = wn_min(edge, size);
 	if (goal <= edge || (goal - edge < wn_max(unit, STEP_UP) && goal < size))
 		return false;
 	o->from = edge;

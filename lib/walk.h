@@ -56,6 +56,7 @@ struct wn_walk {
 	bool stirred;	   /* it came on since it was served */
 	bool cached;	   /* when it was served last, nothing ahead of it was missing */
 	bool doubted;	   /* it is to prove itself: it should not be one */
+	bool alone;	   /* no readahead of the kernel's goes before it */
 	bool huge;	   /* its folios are huge, and should stay so */
 	/* Of reads through a descriptor only. */
 	bool read;
@@ -65,6 +66,7 @@ struct wn_walk {
 	uint64_t taken;	   /* bytes that were read there */
 	uint64_t habit;	   /* how long a walk in this file was before; 0: not known */
 	uint32_t reads;	   /* how many they were */
+	uint64_t piece;	   /* how long the last one was */
 	uint32_t crowd;	   /* how often, lately, large pieces came from another thread */
 };
 

@@ -145,6 +145,28 @@ TEST(warm_files_are_looked_at_less_and_less)
 	assert_int_equal(refs(), 0);
 }
 
+/* Of a file that stays warm, an eighth of what was read; what is cold then is seen. */
+TEST(what_is_warm_for_long_is_looked_at_less)
+{
+	const uint64_t warm = 384 * MIB;
+	int seen = 0;
+
+	open_file(512 * MIB);
+	fake_cache(file, 0, warm);
+	while (at < 64 * MIB)
+		seen += read_on(64 * KIB);
+	assert_in_range(seen, 24, 40);
+	for (seen = 0; at < warm;)
+		seen += read_on(64 * KIB);
+	assert_in_range(seen, 320 / 9, 320 / 7);
+	assert_int_equal(kit.st->stats.reads_cold, 0);
+	while (!kit.st->stats.reads_cold && at < 512 * MIB)
+		read_on(64 * KIB);
+	assert_true(at <= warm + 9 * MIB);
+	/* Then nothing is spared: the next descriptor begins at the beginning. */
+	assert_int_equal(me.warm, 0);
+}
+
 /* A file that was cold, and is warm further on, is let alone again. */
 TEST(what_turns_warm_is_looked_at_less)
 {
@@ -806,6 +828,23 @@ TEST(the_rest_of_a_long_read_is_the_helpers)
 	assert_int_equal(fake_missing(file, 36 * MIB, SIZE), SIZE - 36 * MIB);
 }
 
+TEST(a_thread_asks_for_whole_requests)
+{
+	static const uint64_t chunk[] = { MIB, 1280 * KIB, 2 * MIB, 4 * MIB };
+
+	for (size_t i = 0; i < sizeof(chunk) / sizeof(chunk[0]); i++) {
+		open_file(SIZE);
+		become_cold();
+		tracked()->chunk = (uint32_t)chunk[i];
+		listen_to_advice();
+		read_at(FD, 20 * MIB + 4096, 16 * MIB);
+		assert_int_equal(from, 20 * MIB + 4096);
+		assert_int_equal((to - from) % chunk[i], 0);
+		assert_int_equal(calls, (to - from) / chunk[i]);
+		assert_in_range(to - from, 2 * MIB, 4 * MIB);
+	}
+}
+
 TEST(nothing_beyond_the_end)
 {
 	open_file(8 * MIB);
@@ -908,6 +947,7 @@ int main(void)
 		cmocka_unit_test(the_first_bytes_are_not_looked_at),
 		cmocka_unit_test(a_first_read_that_is_large_is_looked_at),
 		cmocka_unit_test(warm_files_are_looked_at_less_and_less),
+		cmocka_unit_test(what_is_warm_for_long_is_looked_at_less),
 		cmocka_unit_test(what_turns_warm_is_looked_at_less),
 		cmocka_unit_test(what_a_server_sends_shows_by_waiting),
 		cmocka_unit_test(what_is_no_file_is_not_looked_at),
@@ -945,6 +985,7 @@ int main(void)
 		cmocka_unit_test(only_what_the_call_reads_is_asked_for),
 		cmocka_unit_test(what_one_call_of_advice_reads_is_found_out),
 		cmocka_unit_test(the_rest_of_a_long_read_is_the_helpers),
+		cmocka_unit_test(a_thread_asks_for_whole_requests),
 		cmocka_unit_test(nothing_beyond_the_end),
 		cmocka_unit_test(nothing_is_asked_for_when_it_only_observes),
 		cmocka_unit_test(off_or_dormant_means_no_calls),

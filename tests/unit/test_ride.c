@@ -163,6 +163,22 @@ TEST(less_than_a_window_is_not_for_riding)
 	assert_int_equal(ride(0, unit / 2, unit), unit);
 }
 
+TEST(nothing_is_cut_in_two_for_a_ride_that_cannot_begin)
+{
+	struct wn_order o = { .from = unit - 8192, .to = unit + 4096, .exact = unit + 4096 };
+
+	reset(64 * unit);
+	file.align = 256 * KIB;
+	assert_int_equal(wn_ride_from(&file, &o, 0), o.exact);
+	/* Here it can; and a guess is asked for up to where one will, later. */
+	o.to = 2 * unit;
+	assert_int_equal(wn_ride_from(&file, &o, 0), unit);
+	assert_int_equal(wn_ride_from(&file, &o, unit + 1), unit + 256 * KIB);
+	o.exact = o.from;
+	o.to = unit + 4096;
+	assert_int_equal(wn_ride_from(&file, &o, 0), unit);
+}
+
 TEST(the_file_ends_before_the_window_does)
 {
 	uint64_t size = 5 * unit + 12345, at;
@@ -308,6 +324,7 @@ int main(void)
 		cmocka_unit_test(cached_pages_leave_no_holes),
 		cmocka_unit_test(all_cached),
 		cmocka_unit_test(less_than_a_window_is_not_for_riding),
+		cmocka_unit_test(nothing_is_cut_in_two_for_a_ride_that_cannot_begin),
 		cmocka_unit_test(the_file_ends_before_the_window_does),
 		cmocka_unit_test(a_kernel_that_refuses),
 		cmocka_unit_test(another_place_begins_anew),

@@ -130,6 +130,31 @@ TEST(never_further_ahead_than_it_has_come)
 	}
 }
 
+/* Where no readahead of the kernel's goes before it, nothing is left to that. */
+TEST(a_long_read_is_led_from_where_asking_ended)
+{
+	uint64_t page = wn_page_size(), at = page;
+	struct wn_walk *w = NULL;
+	struct wn_order o;
+
+	reset();
+	for (; at < 9 * MIB; at += 3 * MIB)
+		w = take(at, 3 * MIB, 1, WN_ACCESS_UP);
+	w->alone = true;
+	assert_true(wn_walk_order(w, MIB, page, 64 * MIB, GIB, &o));
+	assert_int_equal(o.from, at);
+	/* What was asked for ends in the read that has just begun: the rest is wanted first. */
+	w->edge = at + 2 * MIB;
+	w->asking = true;
+	w = take(at, 3 * MIB, 1, WN_ACCESS_UP);
+	assert_true(wn_walk_order(w, MIB, page, 64 * MIB, GIB, &o));
+	assert_int_equal(o.from, at + 2 * MIB);
+	/* Or before it: then its thread has asked for all of it. */
+	w->edge = at;
+	assert_true(wn_walk_order(w, MIB, page, 64 * MIB, GIB, &o));
+	assert_int_equal(o.from, at + 3 * MIB);
+}
+
 TEST(turning_round_is_believed_late)
 {
 	struct wn_walk *w;
@@ -439,6 +464,7 @@ int main(void)
 		cmocka_unit_test(forward),
 		cmocka_unit_test(backward),
 		cmocka_unit_test(never_further_ahead_than_it_has_come),
+		cmocka_unit_test(a_long_read_is_led_from_where_asking_ended),
 		cmocka_unit_test(turning_round_is_believed_late),
 		cmocka_unit_test(out_of_order),
 		cmocka_unit_test(what_is_left_out_may_be_a_quarter),
