@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "ahead.h"
 #include "base/arch.h"
 #include "base/arena.h"
 #include "base/sys.h"
@@ -55,12 +56,14 @@ static void restart(struct wn_region *r, uint64_t piece)
 	wn_store(&wn_piece_at(r, piece)->near, 0);
 	wn_store(&wn_piece_at(r, piece)->edge, 0);
 	wn_store(&wn_piece_at(r, piece)->ahead, 0);
+	wn_store(&wn_piece_at(r, piece)->taken, 0);
 	wn_store(&wn_piece_at(r, piece)->run, 0);
 	wn_piece_clear(&r->gone, piece);
 	wn_piece_clear(&r->kept, piece);
 	wn_piece_clear(&r->looked, piece);
 	wn_piece_clear(&r->cold, piece);
 	wn_piece_clear(&r->going, piece);
+	wn_add(&r->passes[piece % WN_REGION_PIECES], 1);
 }
 
 /* Looks whether a piece is cached, before readers come near. */
@@ -90,6 +93,17 @@ static uint64_t pieces_ahead(void)
 	return WN_LETGO_AHEAD + wn_min(ours >> WN_PIECE_BITS, WN_REGION_PIECES / 2);
 }
 
+/* Has a piece been read by others who are on the same pass as the readers of another one? */
+static bool is_passed(struct wn_state *st, const struct wn_piece_file *f,
+		      const struct wn_region *r, uint64_t here, uint64_t piece)
+{
+	const struct wn_region *other =
+		wn_pieces_find(&st->drops.pieces, wn_load(&f->serial), piece);
+
+	return other && wn_piece_has(&other->done, piece) &&
+	       wn_piece_passes(other, piece) >= wn_piece_passes(r, here);
+}
+
 /* Readers have come to a piece: what their readahead will bring is looked at before. */
 static void enter(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r, int fd,
 		  uint64_t piece)
@@ -101,7 +115,8 @@ static void enter(struct wn_state *st, struct wn_piece_file *f, struct wn_region
 	if (!wn_letgo_check(f, fd))
 		return;
 	for (uint64_t p = piece; p < wn_min(piece + pieces_ahead(), end); p++)
-		look(st, f, fd, p);
+		if (!wn_load(&f->shared) || !is_passed(st, f, r, piece, p))
+			look(st, f, fd, p);
 }
 
 /* Does a read belong to those that go through the file in sequence? */
@@ -175,9 +190,12 @@ bool wn_drop_begin(struct wn_drop_read *d, int fd, off_t offset)
 	struct wn_state *st;
 
 	d->file = NULL;
-	return offset >= 0 && fd >= 0 && wn_drop_wanted() && wn_wake_up(&st) >= 0 &&
-	       arrive(st, d, fd, (uint64_t)offset, true) && !wn_load(&d->file->blind) &&
-	       wn_load(&d->file->last) < LARGE;
+	if (offset < 0 || fd < 0 || !wn_drop_wanted() || wn_wake_up(&st) < 0 ||
+	    !arrive(st, d, fd, (uint64_t)offset, true) || wn_load(&d->file->blind) ||
+	    wn_load(&d->file->last) >= LARGE)
+		return false;
+	wn_ahead_ask(st, d->file, fd, (uint64_t)offset);
+	return true;
 }
 
 /* Bytes that are to be read of a piece until it is done with. */

@@ -39,10 +39,14 @@ void wn_lead_enter(struct wn_pieces *t, struct wn_piece_file *f, struct wn_regio
 	struct wn_region *before = piece ? wn_pieces_find(t, serial, piece - 1) : NULL;
 
 	wn_store(&f->readers, wn_pieces_readers(t, serial));
-	if (!before)
+	if (wn_load(&f->readers) > 1)
+		wn_store(&f->shared, 1);
+	/* Whoever comes from there has not read so much of this one that it could be done. */
+	if (!before || wn_piece_has(&before->done, piece - 1))
 		return;
 	from = wn_piece_at(before, piece - 1);
 	wn_store(&to->ahead, (uint32_t)wn_above(wn_load(&from->ahead), WN_PIECE));
+	wn_store(&to->taken, (uint32_t)wn_above(wn_load(&from->taken), WN_PIECE));
 	wn_store(&to->run,
 		 (uint32_t)wn_min((uint64_t)wn_load(&from->run) + wn_load(&from->read),
 				  (uint64_t)1 << 30));

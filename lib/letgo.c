@@ -157,7 +157,8 @@ void wn_letgo(struct wn_state *st, struct wn_piece_file *f, struct wn_region *r,
 		return;
 	wn_sys->fadvise(fd, (off_t)from, (off_t)WN_PIECE, POSIX_FADV_DONTNEED);
 	wn_count(&st->stats, drop_calls, 1);
-	if (read_again(f, r, fd, piece))
+	/* What a thread asks for that was overtaken by others is not somebody else's. */
+	if (!wn_load(&f->asking) && read_again(f, r, fd, piece))
 		wn_letgo_never(&st->drops, f);
 	if (!wn_letgo_stat(f, fd, piece, &left))
 		return;

@@ -113,26 +113,8 @@ static uint64_t key_of(uint32_t serial, uint64_t piece)
 	return (uint64_t)serial << NUMBER_BITS | piece / WN_REGION_PIECES;
 }
 
-uint32_t wn_pieces_readers(const struct wn_pieces *t, uint32_t serial)
+static struct wn_region *find(struct wn_pieces *t, uint64_t key)
 {
-	uint32_t fronts = 0;
-
-	for (int i = 0; i < WN_PIECE_REGIONS; i++) {
-		const struct wn_region *r = &t->region[i];
-
-		uint64_t going = wn_load(&r->going);
-
-		/* Each has a piece at its front that is not done, and nobody goes on. */
-		if (wn_load(&r->key) >> NUMBER_BITS == serial)
-			fronts += (uint32_t)__builtin_popcountll(
-				going & ~wn_load(&r->done) & ~(going >> 1));
-	}
-	return fronts;
-}
-
-struct wn_region *wn_pieces_find(struct wn_pieces *t, uint32_t serial, uint64_t piece)
-{
-	uint64_t key = key_of(serial, piece);
 	uint8_t *hint = &t->hint[mix(key) % WN_PIECE_FDS];
 	uint8_t at = wn_load(hint) % WN_PIECE_REGIONS;
 
@@ -145,6 +127,31 @@ struct wn_region *wn_pieces_find(struct wn_pieces *t, uint32_t serial, uint64_t 
 		}
 	}
 	return NULL;
+}
+
+struct wn_region *wn_pieces_find(struct wn_pieces *t, uint32_t serial, uint64_t piece)
+{
+	return find(t, key_of(serial, piece));
+}
+
+uint32_t wn_pieces_readers(struct wn_pieces *t, uint32_t serial)
+{
+	uint32_t fronts = 0;
+
+	for (int i = 0; i < WN_PIECE_REGIONS; i++) {
+		const struct wn_region *r = &t->region[i], *next = NULL;
+		uint64_t key = wn_load(&r->key), going = wn_load(&r->going), on = going >> 1;
+
+		if (key >> NUMBER_BITS != serial)
+			continue;
+		if (going >> (WN_REGION_PIECES - 1))
+			next = find(t, key + 1);
+		if (next)
+			on |= wn_load(&next->going) << (WN_REGION_PIECES - 1);
+		/* Each has a piece at its front that is not done, and nobody goes on. */
+		fronts += (uint32_t)__builtin_popcountll(going & ~wn_load(&r->done) & ~on);
+	}
+	return fronts;
 }
 
 struct wn_region *wn_pieces_make(struct wn_pieces *t, uint32_t serial, uint64_t piece)

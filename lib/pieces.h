@@ -42,7 +42,12 @@ struct wn_piece_file {
 	uint32_t blind;			  /* what is cached of it is not known */
 	uint32_t elsewhere;		  /* cachestat() knows nothing of its pages */
 	uint32_t readers;		  /* about so many go through it */
+	uint32_t shared;		  /* and there were several once */
+	uint32_t narrow;		  /* pieces where the kernel was not far ahead */
 	uint32_t unled;			  /* no flag here, or parts of pages are read */
+	uint32_t bite;			  /* so much one call of advice brought */
+	uint32_t asking;		  /* threads that ask for what comes next now */
+	uint32_t bitten;		  /* and that was less than it was told to */
 	int32_t fd;			  /* that it was last met under */
 };
 
@@ -62,7 +67,9 @@ struct wn_region {
 		uint32_t near; /* reads in a row that began about where others ended */
 		uint32_t run;  /* bytes read in sequence before it, 1 GiB at most */
 		uint32_t ahead; /* from its beginning, what is read ahead; may be past it */
+		uint32_t taken; /* the same, and what a thread is about to ask for */
 	} piece[WN_REGION_PIECES];
+	uint8_t passes[WN_REGION_PIECES]; /* see wn_piece_passes() */
 };
 
 struct wn_pieces {
@@ -107,6 +114,12 @@ static inline bool wn_piece_has(const uint64_t *set, uint64_t piece)
 	return wn_load(set) & wn_piece_bit(piece);
 }
 
+/* How often all of a piece was read, before it was begun again. */
+static inline uint8_t wn_piece_passes(const struct wn_region *r, uint64_t piece)
+{
+	return wn_load(&r->passes[piece % WN_REGION_PIECES]);
+}
+
 static inline struct wn_piece *wn_piece_at(struct wn_region *r, uint64_t piece)
 {
 	return &r->piece[piece % WN_REGION_PIECES];
@@ -119,7 +132,7 @@ struct wn_piece_file *wn_pieces_file(struct wn_pieces *t, int fd);
 /* The file of this identity, which is now found under this number; NULL: no room now. */
 struct wn_piece_file *wn_pieces_meet(struct wn_pieces *t, int fd, const struct stat *st);
 /* About how many readers go through a file. */
-uint32_t wn_pieces_readers(const struct wn_pieces *t, uint32_t serial);
+uint32_t wn_pieces_readers(struct wn_pieces *t, uint32_t serial);
 /* The region of a piece, if it is there, or can be made. */
 struct wn_region *wn_pieces_find(struct wn_pieces *t, uint32_t serial, uint64_t piece);
 struct wn_region *wn_pieces_make(struct wn_pieces *t, uint32_t serial, uint64_t piece);

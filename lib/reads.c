@@ -72,9 +72,13 @@ static void put(struct fds *f, int fd, bool in)
 /* May it be read ahead of, as far as is known of the descriptor? */
 static bool wants(int fd)
 {
-	return !has(&spared_fds, fd) &&
-	       (!has(&random_fds, fd) ||
-		wn_load(&wn_rt.options.value[WN_OPT_RANDOM]) == WN_RANDOM_PROVE);
+	return !has(&spared_fds, fd) && !wn_reads_random(fd);
+}
+
+bool wn_reads_random(int fd)
+{
+	return has(&random_fds, fd) &&
+	       wn_load(&wn_rt.options.value[WN_OPT_RANDOM]) != WN_RANDOM_PROVE;
 }
 
 void wn_reads_advised(int fd, int advice)

@@ -13,7 +13,7 @@ ring track/ watch/ pieces marks
 stream walk walk_read stride whole
 policy cover filesystems
 engine find ride seed advise uring
-runtime loop serve fetch faults helper copy watch api request repeat drop letgo lead written exact reads
+runtime loop serve fetch faults helper copy watch api request repeat drop letgo ahead lead written exact reads
 front/
 '
 

@@ -10,9 +10,11 @@
  *	cut	the file is cut and punched meanwhile
  *	threads	four threads, a quarter each, with descriptors of their own
  *	parted	the same, and what is cached already is left there
- *	quarters	the same on one descriptor
+ *	quarters	the same on one descriptor: little is cached, no byte is read twice
+ *	eighths	the same by eight threads
  *	turns	four threads on one descriptor, each takes the next piece
- *	wide	quarters and turns, and how much is cached at most is printed
+ *	joined	one thread, and another one when the first has come far
+ *	wide	quarters, eighths, turns and joined, and how much is cached at most is printed
  *	write	pwritev2 with the flag
  *	rewrite	all of it, what is written is on the disk now and then; 1 MiB was cached before
  *	create	the same through a descriptor that can only write; nothing was there before
@@ -178,7 +180,7 @@ static void others(int fd)
 
 /* Of one descriptor for all; -1: each thread has its own. */
 static int common = -1;
-static size_t taken, most_of_all;
+static size_t taken, most_of_all, readers = 4, each = 16 * KIB;
 
 static void note_most(size_t most)
 {
@@ -195,7 +197,7 @@ static void *quarter(void *arg)
 	size_t i = (size_t)arg;
 	int fd = common < 0 ? open(path, O_RDONLY) : common;
 
-	note_most(read_range(fd, i * size / 4, (i + 1) * size / 4, 16 * KIB));
+	note_most(read_range(fd, i * (size / readers), (i + 1) * (size / readers), each));
 	if (common < 0)
 		close(fd);
 	return NULL;
@@ -203,27 +205,27 @@ static void *quarter(void *arg)
 
 static void *turn(void *arg)
 {
-	char *buf = anon(16 * KIB);
+	char *buf = anon(each);
 	size_t at;
 
 	(void)arg;
-	while ((at = __atomic_fetch_add(&taken, 16 * KIB, __ATOMIC_RELAXED)) < size) {
-		MUST(get(common, buf, 16 * KIB, at, RWF_DONTCACHE) == (ssize_t)(16 * KIB));
-		MUST(right(buf, at, 16 * KIB));
+	while ((at = __atomic_fetch_add(&taken, each, __ATOMIC_RELAXED)) < size) {
+		MUST(get(common, buf, each, at, RWF_DONTCACHE) == (ssize_t)each);
+		MUST(right(buf, at, each));
 		if (at % MIB == 0)
 			note_most(cached(common, 0, 0) * 4 * KIB);
 	}
-	munmap(buf, 16 * KIB);
+	munmap(buf, each);
 	return NULL;
 }
 
 static void threads(void *(*work)(void *))
 {
-	pthread_t thread[4];
+	pthread_t thread[8];
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < readers; i++)
 		MUST(pthread_create(&thread[i], NULL, work, (void *)i) == 0);
-	for (int i = 0; i < 4; i++)
+	for (size_t i = 0; i < readers; i++)
 		MUST(pthread_join(thread[i], NULL) == 0);
 }
 
@@ -235,17 +237,6 @@ static void bounded(int fd, void *(*work)(void *))
 	/* How far threads drift apart on a busy machine is not for a test to judge. */
 	MUST(most_of_all <= size / 2);
 	MUST(cached(fd, 0, 0) * 4 * KIB <= 8 * MIB);
-}
-
-static void wide(int fd)
-{
-	common = fd;
-	threads(quarter);
-	printf("quarters: %zu MiB, %zu MiB left\n", most_of_all / MIB, cached(fd, 0, 0) / 256);
-	chill(path);
-	taken = most_of_all = 0;
-	threads(turn);
-	printf("turns: %zu MiB, %zu MiB left\n", most_of_all / MIB, cached(fd, 0, 0) / 256);
 }
 
 /* Bytes that this process has had read from a device. */
@@ -262,12 +253,73 @@ static size_t device_bytes(void)
 	return n;
 }
 
+/* So many readers, each with a part of the file. */
+static void apart(int fd, size_t n)
+{
+	size_t before = device_bytes();
+
+	common = fd;
+	readers = n;
+	most_of_all = 0;
+	threads(quarter);
+	before = device_bytes() - before;
+	printf("%zu readers of %zu KiB: %zu MiB cached at most, %zu left, %zu of %zu read\n", n,
+	       each / KIB, most_of_all / MIB, cached(fd, 0, 0) / 256, before / MIB, size / MIB);
+	if (preloaded() && most_of_all > 32 * MIB)
+		die("%zu MiB are cached", most_of_all / MIB);
+	if (preloaded() && before > size + size / 200)
+		die("%zu MiB are read", before / MIB);
+	if (preloaded() && cached(fd, 0, 0) * 4 * KIB > 2 * MIB)
+		die("%zu MiB are left", cached(fd, 0, 0) / 256);
+}
+
 static void ordinary(int fd, size_t at)
 {
 	static char buf[MIB];
 
 	MUST(get(fd, buf, MIB, at, 0) == (ssize_t)MIB);
 	MUST(right(buf, at, MIB));
+}
+
+static void *late(void *arg)
+{
+	(void)arg;
+	note_most(read_range(common, 0, size / 2, each));
+	return NULL;
+}
+
+/* The first has been left to the kernel when the second comes. */
+static void joined(int fd)
+{
+	size_t far = size / 4 * 3;
+	pthread_t second;
+
+	common = fd;
+	most_of_all = 0;
+	note_most(read_range(fd, size / 2, far, each));
+	MUST(pthread_create(&second, NULL, late, NULL) == 0);
+	note_most(read_range(fd, far, size, each));
+	MUST(pthread_join(second, NULL) == 0);
+	printf("joined: %zu MiB cached at most\n", most_of_all / MIB);
+	if (preloaded() && most_of_all > 32 * MIB)
+		die("%zu MiB are cached", most_of_all / MIB);
+}
+
+static void wide(int fd)
+{
+	for (each = 4 * KIB; each <= 128 * KIB; each *= 2) {
+		for (size_t n = 2; n <= 8; n *= 2) {
+			chill(path);
+			apart(fd, n);
+		}
+		chill(path);
+		readers = 4;
+		taken = most_of_all = 0;
+		threads(turn);
+		printf("turns: %zu MiB, %zu left\n", most_of_all / MIB, cached(fd, 0, 0) / 256);
+		chill(path);
+		joined(fd);
+	}
 }
 
 static void once(int fd)
@@ -441,7 +493,11 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "threads") || !strcmp(mode, "parted"))
 		threads(quarter);
 	else if (!strcmp(mode, "quarters"))
-		bounded(fd, quarter);
+		apart(fd, 4);
+	else if (!strcmp(mode, "eighths"))
+		apart(fd, 8);
+	else if (!strcmp(mode, "joined"))
+		joined(fd);
 	else if (!strcmp(mode, "turns"))
 		bounded(fd, turn);
 	else if (!strcmp(mode, "wide"))

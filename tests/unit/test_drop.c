@@ -5,6 +5,7 @@
 
 #include "drop.h"
 #include "kit.h"
+#include "reads.h"
 #include "test.h"
 #include "written.h"
 
@@ -82,7 +83,8 @@ TEST(single_reads_keep_the_flag)
 	for (int i = 0; i < 500; i++)
 		read_at(random_between(&seed, 1, SIZE / 4096) * 4096, 4096);
 	assert_true(flagged > 480);
-	assert_int_equal(fake.count[FAKE_FADVISE], 0);
+	assert_int_equal(kit.st->stats.drop_calls, 0);
+	assert_true(kit.st->stats.inline_bytes < 4 * MIB);
 }
 
 TEST(large_reads_keep_the_flag)
@@ -106,6 +108,107 @@ TEST(a_stream_in_the_middle)
 	assert_int_equal(flagged, 1);
 	assert_int_equal(cached(0, 8 * MIB), 0);
 	assert_int_equal(cached(60 * MIB, 68 * MIB), 0);
+}
+
+/* A read without any readahead of the kernel's: what is missing, nobody asked for in time. */
+static uint64_t missed;
+
+static void read_led(uint64_t at, uint64_t n)
+{
+	struct wn_drop_read d;
+
+	if (wn_drop_begin(&d, FD, (off_t)at))
+		missed += fake_missing(file, at, at + n);
+	fake_touch(file, at, at + n);
+	if (d.file)
+		wn_drop_end(&d, FD, (off_t)at, n);
+}
+
+/* Readers begin equally far apart, and go on in turns. */
+static void readers_apart(uint64_t readers, uint64_t n)
+{
+	uint64_t most = 0, part = SIZE / readers;
+
+	missed = 0;
+	for (uint64_t at = 0; at < part; at += n) {
+		for (uint64_t i = 0; i < readers; i++)
+			read_led(i * part + at, n);
+		if (at % MIB == 0)
+			most = wn_max(most, cached(0, SIZE));
+	}
+	/* The first is the kernel's until there is a second one. */
+	assert_true(missed <= 2 * n);
+	assert_true(most <= 32 * MIB);
+	assert_int_equal(fake_most_asked(file, 0, SIZE), 1);
+	assert_int_equal(cached(0, SIZE), 0);
+	assert_int_equal(fake.foul, 0);
+}
+
+TEST(readers_apart_are_led)
+{
+	for (uint64_t readers = 2; readers <= 8; readers *= 2) {
+		reset();
+		readers_apart(readers, 64 * KIB);
+	}
+	reset();
+	readers_apart(4, 4 * KIB);
+	/* One call of advice brings little there, and the device does not say so. */
+	reset();
+	fake.request = fake.readahead = 256 * KIB;
+	readers_apart(4, 64 * KIB);
+}
+
+/* The second pass is as the first one. */
+TEST(readers_apart_once_more)
+{
+	reset();
+	readers_apart(4, 64 * KIB);
+	for (uint64_t i = 0; i < SIZE; i += MIB)
+		for (uint64_t at = i; at < i + MIB; at += 64 * KIB)
+			read_led(at, 64 * KIB);
+	assert_true(missed <= 128 * KIB);
+	assert_int_equal(cached(0, SIZE), 0);
+	assert_int_equal(fake_most_asked(file, 0, SIZE), 2);
+}
+
+TEST(a_reader_that_is_alone_is_left_to_the_kernel)
+{
+	reset();
+	read_all(0, SIZE, 64 * KIB);
+	assert_int_equal(kit.st->stats.inline_bytes, 0);
+	/* But not where that is not ahead of it. */
+	reset();
+	missed = 0;
+	for (uint64_t at = 0; at < SIZE; at += 64 * KIB)
+		read_led(at, 64 * KIB);
+	assert_true(kit.st->stats.inline_bytes >= SIZE - 20 * MIB);
+	assert_true(missed <= 20 * MIB);
+	assert_int_equal(fake_most_asked(file, 0, SIZE), 1);
+	/* And where the program has said that it reads at random, nothing is guessed. */
+	reset();
+	wn_reads_advised(FD, POSIX_FADV_RANDOM);
+	read_all(0, SIZE, 64 * KIB);
+	assert_int_equal(kit.st->stats.inline_bytes, 0);
+	wn_reads_advised(FD, POSIX_FADV_NORMAL);
+}
+
+/* The kernel is ahead of a reader that was alone: beyond that, it is led. */
+TEST(who_is_joined_is_led)
+{
+	uint64_t asked;
+
+	reset();
+	read_all(0, 32 * MIB, 64 * KIB);
+	asked = kit.st->stats.inline_bytes;
+	read_led(64 * MIB, 64 * KIB);
+	missed = 0;
+	for (uint64_t at = 64 * KIB; at < 24 * MIB; at += 64 * KIB) {
+		read_led(32 * MIB + at - 64 * KIB, 64 * KIB);
+		read_led(64 * MIB + at, 64 * KIB);
+	}
+	assert_int_equal(missed, 0);
+	assert_true(kit.st->stats.inline_bytes > asked + 30 * MIB);
+	assert_int_equal(fake_most_asked(file, 0, SIZE), 1);
 }
 
 TEST(a_file_that_changes_is_left_alone)
@@ -400,6 +503,10 @@ int main(void)
 		cmocka_unit_test(single_reads_keep_the_flag),
 		cmocka_unit_test(large_reads_keep_the_flag),
 		cmocka_unit_test(a_stream_in_the_middle),
+		cmocka_unit_test(readers_apart_are_led),
+		cmocka_unit_test(readers_apart_once_more),
+		cmocka_unit_test(a_reader_that_is_alone_is_left_to_the_kernel),
+		cmocka_unit_test(who_is_joined_is_led),
 		cmocka_unit_test(a_file_that_changes_is_left_alone),
 		cmocka_unit_test(a_mapped_file_is_left_alone),
 		cmocka_unit_test(another_reader_ends_it),
