@@ -9,7 +9,7 @@
 #include "watch/watch.h"
 
 #define MS 1000000u
-#define LOOK_NS (MS / 8)
+#define LOOK_NS (MS / 16)
 #define REST_MIN_NS (1u * MS)
 #define REST_MAX_NS (16u * MS)
 /*
