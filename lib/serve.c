@@ -11,7 +11,10 @@
 /* How often a reader's speed is measured, and what of its way may lie ahead of it. */
 #define GAUGE_NS (50u * MS)
 #define STRETCH_NS (50u * MS)
-/* Loads downward that overtake us take a fault a page, and must not be able to soon. */
+/*
+ * Loads downward that overtake us take a fault a page, and must not be able to soon; but
+ * for huge pages, where the kernel reads two at a fault.
+ */
 #define LOADS_NS (100u * MS)
 /* Pages up to so far ahead of a walk tell whether its file is cached. */
 #define AHEAD_MAX (64u * 1024 * 1024)
@@ -36,7 +39,7 @@ void wn_serve_share(const struct wn_walks *t, struct wn_bounds *b)
 
 static uint64_t stretch_ns(const struct wn_walk *w)
 {
-	return w->down && !w->read ? LOADS_NS : STRETCH_NS;
+	return w->down && !w->read && !w->huge ? LOADS_NS : STRETCH_NS;
 }
 
 /*
