@@ -167,12 +167,12 @@ static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 	if (!w->steps || w->read || w->cached)
 		return UINT64_MAX;
 	/* Its reader may only have lost the processor: upward nothing else would show it. */
-	if (l->now - w->used_ns > (w->down && w->asking ? STALL_NS : WALK_QUIET_NS))
+	if (l->now - w->used_ns > (w->asking ? STALL_NS : WALK_QUIET_NS))
 		return w->asking ? QUIET_NS : UINT64_MAX;
 	l->worked = l->now;
-	if (w->steps >= WN_WALK_STEPS && (w->passed < YOUNG || (w->down && w->used_ns == l->now)))
+	if (w->steps >= WN_WALK_STEPS && (w->passed < YOUNG || w->used_ns == l->now))
 		return YOUNG_NS;
-	return w->down && w->asking ? WALK_NS / 2 : WALK_NS;
+	return w->asking ? WALK_NS / 2 : WALK_NS;
 }
 
 static bool watches(struct wn_loop *l)
