@@ -39,7 +39,7 @@ void wn_serve_share(const struct wn_walks *t, struct wn_bounds *b)
 
 static uint64_t stretch_ns(const struct wn_walk *w)
 {
-	return !w->read && !w->huge ? LOADS_NS : STRETCH_NS;
+	return w->down && !w->read && !w->huge ? LOADS_NS : STRETCH_NS;
 }
 
 /*
