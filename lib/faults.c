@@ -12,7 +12,7 @@
 /* How often to look for progress, which wakes nobody, while some walk is helped. */
 #define WALK_NS (1u * MS)
 /* The same while a walk has only begun, and is not far ahead of its reader. */
-#define YOUNG_NS (MS / 8)
+#define YOUNG_NS (MS / 16)
 /* One that is further ahead than this need not be seen that often... */
 #define FAR (32u * 1024 * 1024)
 #define FAR_PERIOD 8
@@ -22,6 +22,8 @@
 /* A walk that was quiet for so long is over; after so long a look now and then will do. */
 #define WALK_END_NS (2000u * (uint64_t)MS)
 #define WALK_QUIET_NS (20u * MS)
+/* A reader may wait so long for what is on its way. */
+#define STALL_NS (100u * MS)
 #define QUIET_NS (10u * MS)
 #define COPYING_NS (100u * MS)
 /*
@@ -165,10 +167,12 @@ static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 	if (!w->steps || w->read || w->cached)
 		return UINT64_MAX;
 	/* Its reader may only have lost the processor: upward nothing else would show it. */
-	if (l->now - w->used_ns > WALK_QUIET_NS)
+	if (l->now - w->used_ns > (w->asking ? STALL_NS : WALK_QUIET_NS))
 		return w->asking ? QUIET_NS : UINT64_MAX;
 	l->worked = l->now;
-	return w->steps >= WN_WALK_STEPS && w->passed < YOUNG ? YOUNG_NS : WALK_NS;
+	if (w->steps >= WN_WALK_STEPS && (w->passed < YOUNG || w->used_ns == l->now))
+		return YOUNG_NS;
+	return w->asking ? WALK_NS / 2 : WALK_NS;
 }
 
 static bool watches(struct wn_loop *l)

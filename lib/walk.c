@@ -99,7 +99,8 @@ static void step(struct wn_walk *w, uint64_t x)
 	w->passed += way;
 	w->pos = x;
 	if (w->steps < 1000)
-		w->steps = (uint16_t)(w->steps + 1 + (way == w->stride));
+		w->steps = (uint16_t)(w->steps + 1 +
+				      (way == w->stride || way == wn_page_size()));
 	w->stride = way;
 	w->stirred = true;
 }
@@ -210,8 +211,12 @@ static uint64_t outlook(const struct wn_walk *w, uint64_t floor)
 bool wn_walk_order(const struct wn_walk *w, uint64_t unit, uint64_t floor, uint64_t most,
 		   uint64_t file_size, struct wn_order *o)
 {
-	uint64_t may = wn_min(outlook(w, floor), most);
+	uint64_t may;
 
+	/* Where it was seen its fault is over, and its reader waits for the next one. */
+	if (w->down)
+		most += wn_min(w->stride, most / 8);
+	may = wn_min(outlook(w, floor), most);
 	if (!w->down && w->lead)
 		may = wn_min(may, wn_max(w->lead, floor));
 

@@ -23,7 +23,8 @@ enum {
 	WN_WALKS = 64,
 	/*
 	 * A walk is believed after so many steps in one direction; a step that is as long as
-	 * the one before it counts twice, since random pages do that hardly ever.
+	 * the one before it, or to the next page, counts twice, since random pages do that
+	 * hardly ever.
 	 */
 	WN_WALK_STEPS = 4,
 	/* The same where the program has said that it reads at random: dozens of pages. */

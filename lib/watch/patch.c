@@ -141,6 +141,7 @@ static uint64_t step_of(const struct wn_patch *f, uint64_t majors)
 {
 	uint64_t news = f->falls ? f->down - f->low : f->high - f->up;
 
+	majors += f->owed;
 	if (!f->edge || !majors || f->high - f->low > FINE)
 		return WN_PATCH_STEP;
 	return wn_min(wn_max(wn_round_down(news / majors, wn_page_size()), wn_page_size()),
@@ -157,14 +158,19 @@ static bool grow(struct wn_scan *s, struct wn_patch *f, const struct wn_map *m, 
 	uint64_t high = reach_up(&s->pages, f->high,
 				 wn_min(m->end, above ? above->low : UINT64_MAX));
 
-	if (low == f->low && high == f->high)
+	if (low == f->low && high == f->high) {
+		/* The page where it began took one of them. */
+		if (f->edge && high - low == wn_page_size())
+			f->owed += majors;
 		return false;
+	}
 	f->falls |= low < f->low;
 	f->rises |= high > f->high;
 	f->low = low;
 	f->high = high;
 	f->moved_ns = now_ns;
 	f->step = step_of(f, majors);
+	f->owed = 0;
 	return true;
 }
 

@@ -71,22 +71,47 @@ int wn_tap_open(struct wn_tap *t)
 	return 0;
 }
 
+/* Another event for the ring of the first one: its descriptor, or a negative errno. */
+static int join_event(const struct wn_tap *t, uint64_t config, uint64_t *id)
+{
+	int fd = open_event(config, 1, INT32_MAX, t->thread), r = 0;
+
+	if (fd < 0)
+		return fd;
+	if (id)
+		r = wn_sys->ioctl(fd, PERF_EVENT_IOC_ID, (uint64_t)id);
+	if (r >= 0)
+		r = wn_sys->ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, t->major1 - 1);
+	if (r >= 0)
+		return fd;
+	wn_sys->close(fd);
+	return r;
+}
+
 int wn_tap_open_minor(struct wn_tap *t)
 {
-	int fd, r;
+	int fd;
 
 	if (t->minor1)
 		return 0;
-	fd = open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, 1, INT32_MAX, t->thread);
+	fd = join_event(t, PERF_COUNT_SW_PAGE_FAULTS_MIN, NULL);
 	if (fd < 0)
 		return fd;
-	r = wn_sys->ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, t->major1 - 1);
-	if (r < 0) {
-		wn_sys->close(fd);
-		return r;
-	}
 	t->minor1 = (uint32_t)fd + 1;
 	return 0;
+}
+
+bool wn_tap_run_quiet(struct wn_tap *t)
+{
+	if (!t->quiet1) {
+		int fd = join_event(t, PERF_COUNT_SW_PAGE_FAULTS_MAJ, &t->quiet_id);
+
+		if (fd < 0)
+			return false;
+		t->quiet1 = (uint32_t)fd + 1;
+	}
+	t->quiet = wn_sys->ioctl((int)t->quiet1 - 1, PERF_EVENT_IOC_ENABLE, 0) >= 0;
+	return t->quiet;
 }
 
 void wn_tap_period(struct wn_tap *t)
@@ -100,6 +125,9 @@ void wn_tap_run(struct wn_tap *t, bool on)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 
+	if (t->quiet)
+		wn_sys->ioctl((int)t->quiet1 - 1, PERF_EVENT_IOC_DISABLE, 0);
+	t->quiet = false;
 	wn_sys->ioctl((int)t->major1 - 1, request, 0);
 	if (t->minor1)
 		wn_sys->ioctl((int)t->minor1 - 1,
@@ -133,7 +161,8 @@ bool wn_tap_read(struct wn_tap *t, struct wn_fault *out)
 		if ((uint32_t)header == PERF_RECORD_SAMPLE && size >= 32) {
 			out->ns = word_at(t, tail + 8);
 			out->addr = word_at(t, tail + 16);
-			out->major = word_at(t, tail + 24) == t->major_id;
+			out->major = word_at(t, tail + 24) == t->major_id ||
+				     (t->quiet1 && word_at(t, tail + 24) == t->quiet_id);
 			out->thread = t->thread;
 			found = true;
 		}
@@ -143,10 +172,19 @@ bool wn_tap_read(struct wn_tap *t, struct wn_fault *out)
 	return found;
 }
 
+void wn_tap_skip(struct wn_tap *t)
+{
+	struct perf_event_mmap_page *p = head_of(t);
+
+	wn_store_release(&p->data_tail, wn_load_acquire(&p->data_head));
+}
+
 void wn_tap_close(struct wn_tap *t)
 {
 	if (t->minor1)
 		wn_sys->close((int)t->minor1 - 1);
+	if (t->quiet1)
+		wn_sys->close((int)t->quiet1 - 1);
 	if (t->ring)
 		wn_sys->unmap(t->ring, 2 * wn_page_size());
 	if (t->major1)

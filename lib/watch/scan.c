@@ -9,7 +9,7 @@
 #include "watch/watch.h"
 
 #define MS 1000000u
-#define LOOK_NS (MS / 8)
+#define LOOK_NS (MS / 16)
 #define REST_MIN_NS (1u * MS)
 #define REST_MAX_NS (16u * MS)
 /*
@@ -21,8 +21,8 @@
 #define WAKE_NS (MS / 25)
 #define SHARE 200
 #define USEFUL_SHARE 4
-/* It is of use for so long after something was. */
-#define USEFUL_NS (20u * MS)
+/* It is of use for so long after something was: a reader may wait for the device meanwhile. */
+#define USEFUL_NS (100u * MS)
 /*
  * So many looks that show faults and nothing that grows end what is free; and more of them
  * are made after longer and longer lulls.

@@ -30,6 +30,7 @@ struct wn_patch {
 	uint64_t down; /* what is below this, and above low, has not been told yet */
 	uint64_t up;
 	uint64_t moved_ns;
+	uint64_t owed; /* major faults before it was seen to grow */
 	uint64_t step; /* how far the faults in it are from each other, about */
 	bool edge;  /* it began at an end of its mapping */
 	bool falls; /* its lower end has been seen to grow */

@@ -18,9 +18,10 @@
 #define USELESS 64u
 #define USEFUL 32u
 /* Where none has been of use since the last pause, fewer will do. */
-#define USELESS_AGAIN 16u
+#define USELESS_AGAIN 8u
 /* Between two looks whether there are new threads; longer while they come and go. */
 #define LIST_MIN_NS (4u * MS)
+#define LIST_USELESS_NS (32u * MS)
 /*
  * After taps have been opened so many times as long goes by as that took of the processor:
  * threads that come and go are not to keep us busy.  Fewer where faults are of use.
@@ -29,8 +30,16 @@
 #define USEFUL_SHARE 10
 /* Nor does a look open more than so many, before any fault was of use. */
 #define AT_ONCE 16u
-#define PAUSE_MIN_NS (20u * MS)
-#define PAUSE_MAX_NS (1000u * (uint64_t)MS)
+/*
+ * A program that begins to walk is found when the pause is over.  Pauses of several threads
+ * end together, since what costs most is to wake up, and are longer the more threads there
+ * are to look at.
+ */
+#define PAUSE_MIN_NS (16u * MS)
+#define PAUSE_MAX_NS (64u * MS)
+#define PAUSE_THREADS 8u
+/* Then it is looked what a few faults were, after so long, twice as long, and so on. */
+#define PEEK_NS (2u * MS)
 
 static struct wn_tap *tap_of(struct wn_taps *p, uint32_t thread)
 {
@@ -150,13 +159,20 @@ static int find_threads(struct wn_taps *p, struct wn_waker *k, bool *news)
 
 static void end_pauses(struct wn_taps *p, uint64_t now_ns)
 {
+	if (now_ns >= p->peek_ns) {
+		p->peek_rest_ns *= 2;
+		p->peek_ns = now_ns + p->peek_rest_ns;
+	}
 	for (uint32_t i = 0; i < p->used; i++) {
 		struct wn_tap *t = &p->tap[i];
 
 		if (!t->paused_until || now_ns < t->paused_until)
 			continue;
 		t->paused_until = 0;
-		wn_tap_run(t, true);
+		if (!wn_tap_run_quiet(t))
+			wn_tap_run(t, true);
+		p->peek_rest_ns = PEEK_NS;
+		p->peek_ns = now_ns + PEEK_NS;
 	}
 }
 
@@ -166,7 +182,8 @@ int wn_taps_tend(struct wn_taps *p, struct wn_waker *k, uint64_t now_ns, bool *n
 
 	end_pauses(p, now_ns);
 	pause = p->list_cost_ns * (p->useful ? USEFUL_SHARE : SHARE);
-	if (p->listed_ns && now_ns - p->listed_ns < wn_max(pause, LIST_MIN_NS))
+	pause = wn_max(pause, p->shut && !p->useful ? LIST_USELESS_NS : LIST_MIN_NS);
+	if (p->listed_ns && now_ns - p->listed_ns < pause)
 		return 0;
 	p->list_cost_ns = 0;
 	p->listed_ns = now_ns;
@@ -200,15 +217,21 @@ void wn_taps_judge(struct wn_taps *p, uint32_t tap, bool useful, uint64_t now_ns
 		t->useless = (uint32_t)wn_above(t->useless, USEFUL);
 		t->pause_ns /= 2;
 		p->useful = true;
+		p->shut = false;
+		if (t->quiet)
+			wn_tap_run(t, true);
 		return;
 	}
 	if (++t->useless < (t->pause_ns ? USELESS_AGAIN : USELESS) || t->paused_until)
 		return;
 	t->useless = 0;
 	t->closer = 0;
-	t->pause_ns = wn_min(wn_max(2 * t->pause_ns, PAUSE_MIN_NS), PAUSE_MAX_NS);
-	t->paused_until = now_ns + t->pause_ns;
+	t->pause_ns = wn_min(wn_max(2 * t->pause_ns, PAUSE_MIN_NS),
+			     PAUSE_MAX_NS * (1 + p->used / PAUSE_THREADS));
+	t->paused_until = (now_ns / t->pause_ns + 1) * t->pause_ns;
 	wn_tap_run(t, false);
+	wn_tap_skip(t);
+	p->shut = true;
 }
 
 void wn_taps_closer(struct wn_taps *p, uint32_t thread, uint32_t period)
@@ -216,7 +239,7 @@ void wn_taps_closer(struct wn_taps *p, uint32_t thread, uint32_t period)
 	struct wn_tap *t = tap_of(p, thread);
 	bool ran = t && t->closer;
 
-	if (!t || !t->ring || t->closer == period || t->paused_until)
+	if (!t || !t->ring || t->closer == period || t->paused_until || t->quiet)
 		return;
 	/* Without it progress shows in major faults only. */
 	if (period && wn_tap_open_minor(t) < 0)
@@ -233,8 +256,9 @@ uint64_t wn_taps_due(const struct wn_taps *p)
 	uint64_t due = UINT64_MAX;
 
 	for (uint32_t i = 0; i < p->used; i++)
-		if (p->tap[i].thread && p->tap[i].paused_until)
-			due = wn_min(due, p->tap[i].paused_until);
+		if (p->tap[i].thread && (p->tap[i].paused_until || p->tap[i].quiet))
+			due = wn_min(due, p->tap[i].quiet ? p->peek_ns :
+							    p->tap[i].paused_until);
 	return due;
 }
 

@@ -15,6 +15,9 @@
  * thousand, and each would cost two wake-ups.
  */
 #define NAP_NS (MS / 2)
+/* The first of them tell whether it is a walk: these are wanted at once. */
+#define SHORT_NAP_NS (MS / 16)
+#define FIRST 8u
 #define LONG_NAP_NS (4u * MS)
 #define USELESS 24u
 
@@ -25,6 +28,13 @@ static void ring(struct wn_waker *k)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (wn_load(k->sleeping) && wn_swap32(k->sleeping, 1, 0))
 		wn_sys->futex_wake(k->sleeping, 1);
+}
+
+static uint64_t nap(uint32_t useless)
+{
+	if (useless < FIRST)
+		return SHORT_NAP_NS;
+	return useless < USELESS ? NAP_NS : LONG_NAP_NS;
 }
 
 static void waker_main(void *arg)
@@ -49,8 +59,7 @@ static void waker_main(void *arg)
 		cpu = wn_sys->cpu_ns() / 1000;
 		wn_count(k->stats, helper_cpu_us, cpu - before);
 		before = cpu;
-		wn_sys->futex_wait(&k->stopping, 0,
-				   wn_load(&k->useless) < USELESS ? NAP_NS : LONG_NAP_NS);
+		wn_sys->futex_wait(&k->stopping, 0, nap(wn_load(&k->useless)));
 	}
 }
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* faults threads|signals|children|truncate FILE: reads it backward by plain loads. */
+/*
+ * faults threads|signals|children|truncate FILE: reads it backward by plain loads.
+ * faults later FILE: pages here and there first, for a second; tells the walk's faults.
+ */
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "host.h"
@@ -72,6 +76,22 @@ static void children(void)
 	load_down(v.size / 2, 0);
 }
 
+static void later(void)
+{
+	struct rusage before, after;
+	size_t page = 1;
+
+	for (int i = 0; i < 1000; i++) {
+		page = page * 6364136223846793005u + 1442695040888963407u;
+		(void)((volatile char *)v.at)[(page >> 20) % (v.size / 4 * 3) & ~4095u];
+		usleep(1000);
+	}
+	MUST(!madvise(v.at, v.size, MADV_SEQUENTIAL) && !getrusage(RUSAGE_SELF, &before));
+	load_down(v.size, v.size / 4 * 3);
+	MUST(!getrusage(RUSAGE_SELF, &after));
+	printf("%ld\n", after.ru_majflt - before.ru_majflt);
+}
+
 static void cut(const char *path)
 {
 	load_down(v.size, v.size / 2);
@@ -89,6 +109,8 @@ int main(int argc, char **argv)
 		signals();
 	else if (!strcmp(argv[1], "children"))
 		children();
+	else if (!strcmp(argv[1], "later"))
+		later();
 	else
 		cut(argv[2]);
 	return 0;

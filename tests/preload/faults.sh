@@ -148,6 +148,15 @@ else
 	# Threads that come and go; the helper finds and forgets them.
 	chill "$big"
 	helped "64 threads that come and go" "$tmp/faults" threads "$big"
+	# Watching that was of no use has not ended, and is soon of use.
+	chill "$big" || complain "the file is not cold"
+	rm -f "$tmp/stats"
+	with WILLNEED_STATS="$tmp/stats" "$tmp/faults" later "$big" >"$tmp/run.out" ||
+		complain "exit status $?"
+	# A page each at first: 1000 loads, 16384 pages.
+	want "faults that were looked at before" "$(counter watched_faults)" "<=" 8000
+	want "major faults of the walk" "$(cat "$tmp/run.out")" "<=" $((mib * 256 / 4 / 4))
+	verdict "a walk after a second of random pages"
 	# Signals of the program's own, also the one that the helper is woken by.
 	chill "$big"
 	helped "signals to the process are not taken" "$tmp/faults" signals "$big"

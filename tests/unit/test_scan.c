@@ -68,6 +68,14 @@ static void ends_show_at_once(bool by_scan)
 	reads(END - 8 * PAGE, END - 5 * PAGE, 3);
 	assert_int_equal(told(&f), 3);
 	assert_int_equal(f.addr, END - 8 * PAGE);
+	wn_scan_close(&s);
+	/* Also the one that was alone for a while. */
+	begin(by_scan);
+	reads(END - PAGE, END, 1);
+	assert_int_equal(told(&f), 0);
+	reads(END - 2 * PAGE, END - PAGE, 1);
+	assert_int_equal(told(&f), 2);
+	assert_int_equal(f.addr, END - 2 * PAGE);
 	/* Up, a neighbourhood at a time. */
 	reads(KIT_ADDR, KIT_ADDR + 64 * PAGE, 1);
 	assert_int_equal(told(&f), 4);
