@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/arena.h"
+#include "base/fds.h"
 #include "base/sys.h"
 #include "exact.h"
 #include "filesystems.h"
@@ -30,12 +31,8 @@
  * What is known of descriptors.  Not in the state, which only files that are read cold bring
  * into being, and which a forked child finds empty.
  */
-struct fds {
-	uint64_t word[WN_READ_FDS / 64];
-};
-
-static struct fds random_fds; /* advised POSIX_FADV_RANDOM */
-static struct fds spared_fds; /* opening their files once more would be noticed */
+static struct wn_fds random_fds; /* advised POSIX_FADV_RANDOM */
+static struct wn_fds spared_fds; /* opening their files once more would be noticed */
 
 struct look {
 	struct wn_state *st;
@@ -51,42 +48,24 @@ struct look {
 	bool random; /* the program asked for no guesses; it is to prove that they are right */
 };
 
-static bool has(const struct fds *f, int fd)
-{
-	return fd >= 0 && fd < WN_READ_FDS && wn_load(&f->word[fd / 64]) >> fd % 64 & 1;
-}
-
-static void put(struct fds *f, int fd, bool in)
-{
-	uint64_t bit = (uint64_t)1 << ((unsigned)fd % 64);
-
-	/* Threads that say the same at once must not undo it. */
-	if (fd < 0 || fd >= WN_READ_FDS || has(f, fd) == in)
-		return;
-	if (in)
-		__atomic_fetch_or(&f->word[fd / 64], bit, __ATOMIC_RELAXED);
-	else
-		__atomic_fetch_and(&f->word[fd / 64], ~bit, __ATOMIC_RELAXED);
-}
-
 /* May it be read ahead of, as far as is known of the descriptor? */
 static bool wants(int fd)
 {
-	return !has(&spared_fds, fd) && !wn_reads_random(fd);
+	return !wn_fds_has(&spared_fds, fd) && !wn_reads_random(fd);
 }
 
 bool wn_reads_random(int fd)
 {
-	return has(&random_fds, fd) &&
+	return wn_fds_has(&random_fds, fd) &&
 	       wn_load(&wn_rt.options.value[WN_OPT_RANDOM]) != WN_RANDOM_PROVE;
 }
 
 void wn_reads_advised(int fd, int advice)
 {
 	if (advice == POSIX_FADV_RANDOM)
-		put(&random_fds, fd, true);
+		wn_fds_put(&random_fds, fd, true);
 	else if (advice == POSIX_FADV_NORMAL || advice == POSIX_FADV_SEQUENTIAL)
-		put(&random_fds, fd, false);
+		wn_fds_put(&random_fds, fd, false);
 }
 
 /* Did the thread have to read since its last look?  Unknown at the first. */
@@ -148,7 +127,7 @@ static bool lease(struct look *l)
 		return false;
 	/* To open the file would break it, and a signal may come of that. */
 	if (wn_sys->has_lease(l->fd)) {
-		put(&spared_fds, l->fd, true);
+		wn_fds_put(&spared_fds, l->fd, true);
 		return false;
 	}
 	slot = wn_request_hold(l->st, &l->stat, l->fd);
@@ -250,7 +229,7 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 	if (!S_ISREG(l.stat.st_mode) || !wants(fd) ||
 	    size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]))
 		return IGNORED;
-	l.random = has(&random_fds, fd);
+	l.random = wn_fds_has(&random_fds, fd);
 	cold = had_to_read(me, &l);
 	if (at == WN_AT_POSITION)
 		at = wn_sys->position(fd);
@@ -348,10 +327,10 @@ bool wn_reads_closing(struct wn_reader *me, int fd)
 	if (g->fd1 == (unsigned)fd + 1)
 		*g = (struct wn_grant){ 0 };
 	slot = st ? wn_load(&st->reads.by_fd[fd % WN_READ_FDS]) : 0;
-	if ((!slot && !has(&random_fds, fd) && !has(&spared_fds, fd)) || (st && !is_ours(st)))
+	if ((!slot && !wn_fds_has(&random_fds, fd) && !wn_fds_has(&spared_fds, fd)) || (st && !is_ours(st)))
 		return false;
-	put(&random_fds, fd, false);
-	put(&spared_fds, fd, false);
+	wn_fds_put(&random_fds, fd, false);
+	wn_fds_put(&spared_fds, fd, false);
 	if (!slot)
 		return false;
 	wn_store(&st->reads.by_fd[fd % WN_READ_FDS], 0);
@@ -373,7 +352,7 @@ void wn_reads_spare(int fd, bool spare)
 	uint32_t serial;
 	uint16_t slot;
 
-	put(&spared_fds, fd, spare);
+	wn_fds_put(&spared_fds, fd, spare);
 	if (!st || wn_sys->fstat(fd, &file) < 0 || !is_ours(st))
 		return;
 	slot = wn_file_find(&wn_rt.track->files, &file, &serial);

@@ -18,11 +18,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/fds.h"
 #include "base/mem.h"
 #include "marks.h"
 #include "track/file.h"
 
-enum { WN_GRANTS = 8, WN_READ_FDS = 1024 };
+enum { WN_GRANTS = 8, WN_READ_FDS = WN_FDS };
 
 /* In thread-local storage: all zeroes is a thread that has not read yet. */
 struct wn_reader {

@@ -24,8 +24,14 @@ if "$tmp/uncached" stream "$big" >"$tmp/probe.out" 2>&1; then
 	# Where the kernel reads two windows of 8 MiB ahead of each reader that is left to it.
 	if loop_fs ext4 300 8192 1280; then
 		make_file "$mnt/big" 192
+		# A reader that a busy machine keeps from its processor holds up what is dropped.
 		for mode in quarters eighths joined; do
-			check "uncached reads, wide: $mode" with "$tmp/uncached" $mode "$mnt/big"
+			for try in 1 2 3; do
+				! with "$tmp/uncached" $mode "$mnt/big" >"$tmp/run.out" 2>&1 || break
+				echo "# $mode: try $try: $(tail -n 1 "$tmp/run.out")"
+				[ $try -lt 3 ] || complain "$(cat "$tmp/run.out")"
+			done
+			verdict "uncached reads, wide: $mode"
 		done
 		loop_gone
 	else
