@@ -11,11 +11,6 @@
 /* How often a reader's speed is measured, and what of its way may lie ahead of it. */
 #define GAUGE_NS (50u * MS)
 #define STRETCH_NS (50u * MS)
-/*
- * Loads downward that overtake us take a fault a page, and must not be able to soon; but
- * for huge pages, where the kernel reads two at a fault.
- */
-#define LOADS_NS (100u * MS)
 /* Pages up to so far ahead of a walk tell whether its file is cached. */
 #define AHEAD_MAX (64u * 1024 * 1024)
 
@@ -37,14 +32,9 @@ void wn_serve_share(const struct wn_walks *t, struct wn_bounds *b)
 	}
 }
 
-static uint64_t stretch_ns(const struct wn_walk *w)
-{
-	return w->down && !w->read && !w->huge ? LOADS_NS : STRETCH_NS;
-}
-
 /*
  * What its reader, or the device where that is slower, gets through in a twentieth of a
- * second, or a tenth: more than that ahead gains nothing, and is lost if the reader stops.
+ * second: more than that ahead gains nothing, and is lost if the reader stops.
  */
 static void gauge(struct wn_walk *w, uint64_t now_ns)
 {
@@ -55,7 +45,7 @@ static void gauge(struct wn_walk *w, uint64_t now_ns)
 		return;
 	/* A device may deliver nothing for a while, and then much: it falls slowly. */
 	if (w->gauge_ns && w->asking)
-		w->stretch = wn_max(wn_max(way / (ns / 1024) * (stretch_ns(w) / 1024), 1),
+		w->stretch = wn_max(wn_max(way / (ns / 1024) * (STRETCH_NS / 1024), 1),
 				    w->stretch / 4 * 3);
 	w->gauge = w->pos;
 	w->gauge_ns = now_ns;
