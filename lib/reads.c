@@ -294,9 +294,11 @@ void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahea
 	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
 	uint64_t cost = (n >> 10) + 1;
 
+	if (fd < 0 || fd >= UINT16_MAX)
+		return;
 	if (g->fd1 != fd + 1)
 		me->warm = 0;
-	if (fd < 0 || fd >= UINT16_MAX || take_over(g, fd, cost))
+	if (take_over(g, fd, cost))
 		return;
 	g->left = (uint16_t)((wanted() ? look(me, fd, at, n, ahead) : IGNORED) / KIB);
 }

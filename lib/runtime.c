@@ -20,7 +20,11 @@
 #define HELPER_STACK (48u * 1024)
 #define WAKER_STACK (8u * 1024)
 
-struct wn_runtime wn_rt = { .copy_min = &wn_rt.no_gate, .copy = wn_move };
+struct wn_runtime wn_rt = {
+	.copy_min = &wn_rt.no_gate,
+	.plain_reads = &wn_rt.no_gate,
+	.copy = wn_move,
+};
 
 static void complain(const char *name, const char *value, const char *allowed)
 {
@@ -164,9 +168,11 @@ int wn_wake_up(struct wn_state **state)
 	return 0;
 }
 
-void wn_attach(size_t *gate, void *(*copy)(void *dst, const void *src, size_t n))
+void wn_attach(size_t *copy_min, size_t *plain_reads,
+	       void *(*copy)(void *dst, const void *src, size_t n))
 {
-	wn_rt.copy_min = gate;
+	wn_rt.copy_min = copy_min;
+	wn_rt.plain_reads = plain_reads;
 	wn_rt.copy = copy;
 	wn_set_gate();
 }
@@ -178,6 +184,8 @@ void wn_set_gate(void)
 
 	wn_store(wn_rt.copy_min,
 		 open ? wn_load(&wn_rt.options.value[WN_OPT_MIN_COPY]) : SIZE_MAX);
+	wn_store(wn_rt.plain_reads,
+		 wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) != WN_DROP_STREAM);
 }
 
 bool wn_may_ask(void)

@@ -95,7 +95,8 @@ struct wn_runtime {
 	uint32_t dormant;	/* for good */
 	uint32_t stops;		/* while not 0 there must be no helper; see helper.h */
 	uint32_t shadowed;	/* another copy of the engine is the one at work */
-	size_t *copy_min;	/* the preload library's gate; see front/front.h */
+	size_t *copy_min;	/* the preload library's gates; see front/front.h */
+	size_t *plain_reads;
 	size_t no_gate;
 	void *(*copy)(void *dst, const void *src, size_t n); /* the best that is known */
 };
@@ -117,12 +118,16 @@ static inline enum wn_mode wn_mode(void)
 int wn_wake_up(struct wn_state **state);
 
 /*
- * The preload library is there: *gate is its threshold in front of copies, and copy is the
- * program's own memmove().
+ * The preload library is there: *copy_min is its threshold in front of copies, *plain_reads
+ * tells whether reads need no more than their grants, and copy is the program's memmove().
  */
-void wn_attach(size_t *gate, void *(*copy)(void *dst, const void *src, size_t n));
+void wn_attach(size_t *copy_min, size_t *plain_reads,
+	       void *(*copy)(void *dst, const void *src, size_t n));
 
-/* Sets the gate in front of copies: open while there is something to be found behind it. */
+/*
+ * Sets these gates, the one in front of copies open while there is something to be found
+ * behind it.
+ */
 void wn_set_gate(void);
 
 /* May the kernel be asked for pages, as far as the settings go? */

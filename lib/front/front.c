@@ -31,6 +31,6 @@ __attribute__((constructor)) static void found(void)
 #undef WN_ALIAS
 	if (!wn_front.memmove)
 		wn_front.memmove = wn_move;
-	wn_attach(&wn_front.copy_min, wn_front.memmove);
+	wn_attach(&wn_front.copy_min, &wn_front.plain_reads, wn_front.memmove);
 	errno = saved;
 }

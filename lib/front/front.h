@@ -42,8 +42,10 @@ int capset(cap_user_header_t header, const cap_user_data_t data);
 void closefrom(int first);
 int close_range(unsigned first, unsigned last, int flags);
 
+/* What most calls need lies in one line of the processor's cache. */
 struct wn_front {
-	size_t copy_min; /* the gate: smaller copies go straight on; 0: not ready yet */
+	_Alignas(64) size_t copy_min; /* smaller copies go straight on; 0: not ready yet */
+	size_t plain_reads; /* granted reads go straight on; 0: not, or not ready yet */
 #define WN_NEXT(name) __typeof__(name) *name;
 #define WN_ALIAS(name)
 #include "front/wrappers.def"

@@ -32,11 +32,9 @@ static __attribute__((noinline)) void look(int fd, int64_t at, size_t n, bool ah
 		wn_reads_look(&reader, fd, at, n, ahead);
 }
 
-/* One load, so that most reads stay jumps. */
 static inline bool drops_behind(void)
 {
-	return wn_unlikely(wn_load(&wn_rt.options.value[WN_OPT_DROP_BEHIND]) ==
-			   WN_DROP_STREAM);
+	return wn_unlikely(!wn_load(&wn_front.plain_reads)) && wn_front.copy_min;
 }
 
 static __attribute__((noinline)) void count(int fd, off_t offset, size_t got)
@@ -66,7 +64,7 @@ off_t wn_front_fills(int fd, size_t n)
 {
 	if (!wn_reads_granted(&reader, fd, n))
 		look(fd, WN_AT_POSITION, n, true);
-	return drops_behind() && wn_front.copy_min ? (off_t)wn_sys->position(fd) : -1;
+	return drops_behind() ? (off_t)wn_sys->position(fd) : -1;
 }
 
 void wn_front_filled(int fd, off_t from)
@@ -105,7 +103,7 @@ static __attribute__((noinline)) ssize_t read_slowly(int fd, void *buf, size_t n
 
 static inline __attribute__((always_inline)) ssize_t read_any(int fd, void *buf, size_t n)
 {
-	if (wn_likely(wn_front.read && !drops_behind() && wn_reads_granted(&reader, fd, n)))
+	if (wn_likely(wn_load(&wn_front.plain_reads) && wn_reads_granted(&reader, fd, n)))
 		return wn_front.read(fd, buf, n);
 	return read_slowly(fd, buf, n);
 }
@@ -125,7 +123,7 @@ static __attribute__((noinline)) ssize_t pread_slowly(int fd, void *buf, size_t 
 static inline __attribute__((always_inline)) ssize_t pread_any(int fd, void *buf, size_t n,
 							       off_t offset)
 {
-	if (wn_likely(wn_front.pread && !drops_behind() && wn_reads_granted(&reader, fd, n)))
+	if (wn_likely(wn_load(&wn_front.plain_reads) && wn_reads_granted(&reader, fd, n)))
 		return wn_front.pread(fd, buf, n, offset);
 	return pread_slowly(fd, buf, n, offset);
 }
