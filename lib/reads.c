@@ -278,7 +278,7 @@ static bool wanted(void)
  * Descriptors that share a place share what was granted to it: of many that are read by
  * turns, the one that uses it up is looked at.
  */
-static bool take_over(struct wn_grant *g, int fd, uint64_t cost)
+static bool take_over(union wn_grant *g, int fd, uint64_t cost)
 {
 	uint64_t left = g->fd1 ? wn_min(g->left, FIRST / KIB) : FIRST / KIB;
 
@@ -291,7 +291,7 @@ static bool take_over(struct wn_grant *g, int fd, uint64_t cost)
 
 void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahead)
 {
-	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
+	union wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
 	uint64_t cost = (n >> 10) + 1;
 
 	if (fd < 0 || fd >= UINT16_MAX)
@@ -320,14 +320,14 @@ static bool is_ours(const struct wn_state *st)
 
 bool wn_reads_closing(struct wn_reader *me, int fd)
 {
-	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
+	union wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
 	struct wn_state *st = wn_awake();
 	uint16_t slot;
 
 	if (fd < 0)
 		return false;
 	if (g->fd1 == (unsigned)fd + 1)
-		*g = (struct wn_grant){ 0 };
+		g->both = 0;
 	slot = st ? wn_load(&st->reads.by_fd[fd % WN_READ_FDS]) : 0;
 	if ((!slot && !wn_fds_has(&random_fds, fd) && !wn_fds_has(&spared_fds, fd)) || (st && !is_ours(st)))
 		return false;

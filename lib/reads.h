@@ -27,9 +27,12 @@ enum { WN_GRANTS = 8, WN_READ_FDS = WN_FDS };
 
 /* In thread-local storage: all zeroes is a thread that has not read yet. */
 struct wn_reader {
-	struct wn_grant {
-		uint16_t fd1;  /* the descriptor, plus one */
-		uint16_t left; /* KiB that may be read before the next look */
+	union wn_grant {
+		struct {
+			uint16_t left; /* KiB that may be read before the next look */
+			uint16_t fd1;  /* the descriptor, plus one */
+		};
+		uint32_t both; /* left in the lower half, so that taking of it may borrow */
 	} grant[WN_GRANTS];
 	uint32_t blocks; /* read from devices at the last look, plus one */
 	uint16_t waits;	 /* that there had been at the last look */
@@ -53,6 +56,8 @@ struct wn_reads {
 	uint64_t expired_ns;	     /* the helper's: when it last looked for quiet files */
 };
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "see union wn_grant");
+
 /* The offset of a read that begins wherever the descriptor's position is. */
 #define WN_AT_POSITION INT64_MIN
 /* Or that has just ended there. */
@@ -61,12 +66,13 @@ struct wn_reads {
 /* May n bytes be read without a look?  The way of nearly all reads. */
 static inline bool wn_reads_granted(struct wn_reader *me, int fd, size_t n)
 {
-	struct wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
-	uint64_t cost = (n >> 10) + 1;
+	union wn_grant *g = &me->grant[(unsigned)fd % WN_GRANTS];
+	/* Of too little it borrows from the descriptor, which then is another one. */
+	uint64_t both = (uint64_t)g->both - ((n >> 10) + 1);
 
-	if (wn_unlikely(g->fd1 != (unsigned)fd + 1 || cost > g->left))
+	if (wn_unlikely(both >> 16 != (unsigned)fd + 1u))
 		return false;
-	g->left = (uint16_t)(g->left - cost);
+	g->both = (uint32_t)both;
 	return true;
 }
 
