@@ -80,17 +80,19 @@ static uint64_t brought(struct wn_piece_file *f, int fd, uint64_t from, uint64_t
 static void ask(struct wn_state *st, struct wn_piece_file *f, int fd, uint64_t from,
 		uint64_t to)
 {
-	wn_count(&st->stats, asked_bytes, to - from);
-	wn_count(&st->stats, inline_bytes, to - from);
+	uint64_t begin = from;
+
 	while (from < to) {
 		uint64_t bite = wn_max(wn_load(&f->bite), SURE), length = to - from;
 
 		if (wn_load(&f->bitten))
 			length = wn_min(length, bite);
 		if (!advise(st, fd, from, from + length))
-			return;
+			break;
 		from += length > bite ? brought(f, fd, from, length) : length;
 	}
+	wn_count(&st->stats, asked_bytes, from - begin);
+	wn_count(&st->stats, inline_bytes, from - begin);
 }
 
 /*
@@ -155,7 +157,7 @@ static bool due(struct wn_state *st, const struct wn_piece_file *f, struct wn_re
  * A reader that is alone is left to the kernel, whose large folios cost less, unless the
  * kernel is found to be hardly ahead of it.
  */
-static bool is_served(struct wn_piece_file *f, const struct wn_piece *p, int fd, uint64_t offset)
+static bool leave_to_kernel(struct wn_piece_file *f, const struct wn_piece *p, int fd, uint64_t offset)
 {
 	uint64_t at = offset + SERVED;
 
@@ -174,10 +176,10 @@ void wn_ahead_ask(struct wn_state *st, struct wn_piece_file *f, int fd, uint64_t
 	struct wn_region *r = wn_pieces_find(&st->drops.pieces, wn_load(&f->serial), piece);
 	struct wn_piece *p;
 
-	if (!r || wn_reads_random(fd))
+	if (!r || wn_load(&st->tight) || wn_reads_random(fd))
 		return;
 	p = wn_piece_at(r, piece);
-	if (is_served(f, p, fd, offset) || !due(st, f, r, offset, &from, &to))
+	if (leave_to_kernel(f, p, fd, offset) || !due(st, f, r, offset, &from, &to))
 		return;
 	if (wn_exact_is_warm(fd, from, from + 1)) {
 		from = overtake(fd, from);

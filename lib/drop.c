@@ -101,7 +101,7 @@ static bool is_passed(struct wn_state *st, const struct wn_piece_file *f,
 		wn_pieces_find(&st->drops.pieces, wn_load(&f->serial), piece);
 
 	return other && wn_piece_has(&other->done, piece) &&
-	       wn_piece_passes(other, piece) >= wn_piece_passes(r, here);
+	       (int8_t)(wn_piece_passes(other, piece) - wn_piece_passes(r, here)) >= 0;
 }
 
 /* Readers have come to a piece: what their readahead will bring is looked at before. */

@@ -110,10 +110,11 @@ void wn_engine_close_lane(const struct wn_kernel *k, int stream);
 /* Closes everything that is open for files which the program no longer needs, or all. */
 void wn_engine_close_files(const struct wn_kernel *k, bool all);
 
-/* The ways, one file each; the end of what was asked for is returned. */
 /* Where a ride of this order can begin, at or behind `near`: up to there it is for advice. */
 uint64_t wn_ride_from(const struct wn_engine_file *f, const struct wn_order *o,
 		      uint64_t near);
+
+/* The ways, one file each; the end of what was asked for is returned. */
 uint64_t wn_ride(const struct wn_kernel *k, const struct wn_engine_file *f,
 		 struct wn_lane *lane, struct wn_cover_file id, const struct wn_order *o);
 uint64_t wn_advise(const struct wn_kernel *k, const struct wn_engine_file *f, uint64_t from,

@@ -9,9 +9,9 @@
 #include "serve.h"
 
 #define MS 1000000u
-/* How often to look for progress, which wakes nobody, while some walk is helped. */
+/* How often to look for progress, which wakes nobody; twice as often once a walk is helped. */
 #define WALK_NS (1u * MS)
-/* The same while a walk has only begun, and is not far ahead of its reader. */
+/* The same while a walk is not far ahead of its reader, or has just come on. */
 #define YOUNG_NS (MS / 16)
 /* One that is further ahead than this need not be seen that often... */
 #define FAR (32u * 1024 * 1024)

@@ -46,6 +46,7 @@ struct look {
 	bool led;  /* it has been asked for, and by us */
 	bool cold; /* the thread had to read from a device */
 	bool random; /* the program asked for no guesses; it is to prove that they are right */
+	bool asks;   /* it is so long that the thread asks for it itself */
 };
 
 /* May it be read ahead of, as far as is known of the descriptor? */
@@ -170,7 +171,7 @@ static void tell(struct look *l, struct wn_access *a)
 	a->thread = l->thread;
 	a->file = l->id.file;
 	a->kind = WN_ACCESS_READ;
-	a->flags |= l->random ? WN_ACCESS_EXACT : 0;
+	a->flags |= (l->random ? WN_ACCESS_EXACT : 0) | (l->asks ? WN_ACCESS_LONG : 0);
 	wn_ring_push(&st->ring, a);
 	wn_count(&st->stats, reads_told, 1);
 	progress = wn_add(&st->progress, a->length) + a->length;
@@ -219,7 +220,7 @@ static uint64_t follow(struct look *l)
 static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahead)
 {
 	struct look l = { .fd = fd };
-	uint64_t size;
+	uint64_t size, chunk;
 	bool asked = false, leased = false;
 	int cold;
 
@@ -265,6 +266,8 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		return WARM;
 	if (l.cold && ahead && !l.random && l.to - l.from >= FIRST)
 		wn_exact_ask(l.st, l.id, &l.stat, fd, l.from, l.to);
+	chunk = wn_load(&l.file->chunk);
+	l.asks = ahead && !l.random && chunk && l.to - l.from > chunk;
 	return follow(&l);
 }
 
@@ -329,7 +332,9 @@ bool wn_reads_closing(struct wn_reader *me, int fd)
 	if (g->fd1 == (unsigned)fd + 1)
 		g->both = 0;
 	slot = st ? wn_load(&st->reads.by_fd[fd % WN_READ_FDS]) : 0;
-	if ((!slot && !wn_fds_has(&random_fds, fd) && !wn_fds_has(&spared_fds, fd)) || (st && !is_ours(st)))
+	if (!slot && !wn_fds_has(&random_fds, fd) && !wn_fds_has(&spared_fds, fd))
+		return false;
+	if (st && !is_ours(st))
 		return false;
 	wn_fds_put(&random_fds, fd, false);
 	wn_fds_put(&spared_fds, fd, false);

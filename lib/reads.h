@@ -94,7 +94,7 @@ void wn_reads_spare(int fd, bool spare);
 
 /* The program has given advice for all of a descriptor; POSIX_FADV_RANDOM: no guessing. */
 void wn_reads_advised(int fd, int advice);
-/* And is that to be obeyed? */
+/* Did it say that it reads at random, and is that to be obeyed? */
 bool wn_reads_random(int fd);
 
 struct wn_state;

@@ -200,7 +200,7 @@ void wn_serve_walk(struct wn_loop *l, int index)
 	 * Where the program asked for no readahead, the kernel is nowhere ahead of it; nor
 	 * where reads are asked for by their own threads, since they are so long (exact.h).
 	 */
-	w->alone = w->doubted || w->piece > f->chunk;
+	w->alone = w->doubted || w->piece;
 	if (w->alone)
 		floor = wn_page_size();
 	if (wn_mode() != WN_MODE_ON || w->steps < WN_WALK_STEPS ||

@@ -13,7 +13,10 @@
 
 #define wn_count(stats, counter, n) wn_add(&(stats)->counter, (unsigned long)(n))
 
-/* Appends a line that names the process, then "willneed: NAME VALUE" lines to a descriptor, in one write. */
+/*
+ * Appends to a descriptor, in one write: a line that names the process, then for each counter
+ * "willneed: NAME VALUE".
+ */
 void wn_stats_print(const struct willneed_stats *stats, int fd);
 
 #endif

@@ -67,7 +67,7 @@ struct wn_walk {
 	uint64_t taken;	   /* bytes that were read there */
 	uint64_t habit;	   /* how long a walk in this file was before; 0: not known */
 	uint32_t reads;	   /* how many they were */
-	uint64_t piece;	   /* how long the last one was */
+	uint64_t piece;	   /* how long the last one was, if its thread asks for it; else 0 */
 	uint32_t crowd;	   /* how often, lately, large pieces came from another thread */
 };
 

@@ -190,7 +190,7 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 	w->high = wn_max(w->high, a->offset + a->length);
 	w->taken += a->length;
 	w->reads++;
-	w->piece = a->length;
+	w->piece = a->flags & WN_ACCESS_LONG ? a->length : 0;
 	if (!is_sequel(a))
 		absorb(t, w, a, retired, ctx);
 	if (w->thread != a->thread && a->length >= LARGE)

@@ -183,7 +183,7 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_FILE:
 		if (args->nfiles == FILES_MAX)
-			usage("--file", arg, "what %u others leave room for", FILES_MAX);
+			usage("--file", arg, "%u of them at most", FILES_MAX);
 		args->files[args->nfiles++] = arg;
 		break;
 	case ARGP_KEY_ARG:

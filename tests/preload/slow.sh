@@ -39,7 +39,7 @@ asked()
 	read -r all own <"$tmp/counts"
 }
 
-# led NAME WORKLOAD...: the helper makes the most of the reads, and not many more of them.
+# led NAME WORKLOAD...: the helper makes most of the reads, and not many more of them.
 led()
 {
 	name=$1
@@ -48,6 +48,7 @@ led()
 	bare_sum=$sum
 	bare_all=$all
 	bare_own=$own
+	want "reads that the bare program made" "$bare_own" ">=" 32
 	for try in 1 2 3; do
 		asked with "$work" "$@" --verify 1 "$big"
 		[ $((own * 4)) -gt "$bare_own" ] || break

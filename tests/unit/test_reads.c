@@ -797,6 +797,33 @@ TEST(only_what_the_call_reads_is_asked_for)
 	assert_int_equal(calls, 0);
 }
 
+/* What was granted unseen may be as long, and is no call that its thread asks for. */
+TEST(a_long_call_is_told_from_many_short_ones)
+{
+	struct wn_access a;
+	uint64_t offset = 20 * MIB;
+
+	cold_at(offset);
+	tracked()->chunk = (uint32_t)PIECE;
+	for (int i = 0; i < 2; i++) {
+		me.grant[FD % WN_GRANTS].left = 0;
+		read_at(FD, offset, MIB);
+		offset += MIB;
+		assert_true(told(&a));
+		assert_true(a.flags & WN_ACCESS_LONG);
+	}
+	/* After 1 MiB of which nothing was seen. */
+	me.grant[FD % WN_GRANTS].left = 0;
+	fake_read(file, offset, offset + MIB);
+	read_at(FD, offset + MIB, 4096);
+	hear_all();
+	wn_reads_look(&me, FD, (int64_t)(offset + MIB + 4096), MIB, false);
+	assert_true(!told(&a) || !(a.flags & WN_ACCESS_LONG));
+	me.grant[FD % WN_GRANTS].left = 0;
+	read_at(FD, offset + 2 * MIB + 4096, 4096);
+	assert_true(!told(&a) || !(a.flags & WN_ACCESS_LONG));
+}
+
 TEST(what_one_call_of_advice_reads_is_found_out)
 {
 	open_file(SIZE);
@@ -983,6 +1010,7 @@ int main(void)
 		cmocka_unit_test(beyond_four_gib),
 		cmocka_unit_test(what_the_program_asked_for_is_not_ours),
 		cmocka_unit_test(only_what_the_call_reads_is_asked_for),
+		cmocka_unit_test(a_long_call_is_told_from_many_short_ones),
 		cmocka_unit_test(what_one_call_of_advice_reads_is_found_out),
 		cmocka_unit_test(the_rest_of_a_long_read_is_the_helpers),
 		cmocka_unit_test(a_thread_asks_for_whole_requests),

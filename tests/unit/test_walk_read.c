@@ -139,14 +139,14 @@ TEST(a_long_read_is_led_from_where_asking_ended)
 
 	reset();
 	for (; at < 9 * MIB; at += 3 * MIB)
-		w = take(at, 3 * MIB, 1, WN_ACCESS_UP);
+		w = take(at, 3 * MIB, 1, WN_ACCESS_UP | WN_ACCESS_LONG);
 	w->alone = true;
 	assert_true(wn_walk_order(w, MIB, page, 64 * MIB, GIB, &o));
 	assert_int_equal(o.from, at);
 	/* What was asked for ends in the read that has just begun: the rest is wanted first. */
 	w->edge = at + 2 * MIB;
 	w->asking = true;
-	w = take(at, 3 * MIB, 1, WN_ACCESS_UP);
+	w = take(at, 3 * MIB, 1, WN_ACCESS_UP | WN_ACCESS_LONG);
 	assert_true(wn_walk_order(w, MIB, page, 64 * MIB, GIB, &o));
 	assert_int_equal(o.from, at + 2 * MIB);
 	/* Or before it: then its thread has asked for all of it. */
