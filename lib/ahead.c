@@ -157,7 +157,8 @@ static bool due(struct wn_state *st, const struct wn_piece_file *f, struct wn_re
  * A reader that is alone is left to the kernel, whose large folios cost less, unless the
  * kernel is found to be hardly ahead of it.
  */
-static bool leave_to_kernel(struct wn_piece_file *f, const struct wn_piece *p, int fd, uint64_t offset)
+static bool leave_to_kernel(struct wn_piece_file *f, const struct wn_piece *p, int fd,
+			    uint64_t offset)
 {
 	uint64_t at = offset + SERVED;
 

@@ -41,7 +41,7 @@ void wn_lead_enter(struct wn_pieces *t, struct wn_piece_file *f, struct wn_regio
 	wn_store(&f->readers, wn_pieces_readers(t, serial));
 	if (wn_load(&f->readers) > 1)
 		wn_store(&f->shared, 1);
-	/* Whoever comes from there has not read so much of this one that it could be done. */
+	/* That is done when a quarter of this was read: who comes only now was not there. */
 	if (!before || wn_piece_has(&before->done, piece - 1))
 		return;
 	from = wn_piece_at(before, piece - 1);

@@ -72,8 +72,8 @@ same "what /bin/true opens of ours" "$(grep openat "$tmp/with.calls" | grep -v E
 	"libwillneed-preload.so "
 
 # A program that opens many files is charged nothing more, one that reads a large one three
-# calls for each MiB: which file, what has the thread read, and where is it.  Nobody writes
-# to these folders meanwhile.
+# calls a look: which file, what has the thread read, and where is it.  There is one for each
+# MiB, and fewer once 16 MiB were warm.  Nobody writes to these folders meanwhile.
 looks=$((3 * 34))
 for what in "tar cf $tmp/t.tar -C $WN_SRCDIR lib include tools" "cat $big" "cksum $big" \
 	"cp $big $scratch/copy" "ls -lR $WN_SRCDIR/lib"; do

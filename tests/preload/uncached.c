@@ -192,7 +192,7 @@ static void note_most(size_t most)
 		;
 }
 
-static void *quarter(void *arg)
+static void *part(void *arg)
 {
 	size_t i = (size_t)arg;
 	int fd = common < 0 ? open(path, O_RDONLY) : common;
@@ -261,7 +261,7 @@ static void apart(int fd, size_t n)
 	common = fd;
 	readers = n;
 	most_of_all = 0;
-	threads(quarter);
+	threads(part);
 	before = device_bytes() - before;
 	printf("%zu readers of %zu KiB: %zu MiB cached at most, %zu left, %zu of %zu read\n", n,
 	       each / KIB, most_of_all / MIB, cached(fd, 0, 0) / 256, before / MIB, size / MIB);
@@ -491,7 +491,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "cut"))
 		cut(fd);
 	else if (!strcmp(mode, "threads") || !strcmp(mode, "parted"))
-		threads(quarter);
+		threads(part);
 	else if (!strcmp(mode, "quarters"))
 		apart(fd, 4);
 	else if (!strcmp(mode, "eighths"))
