@@ -85,12 +85,35 @@ complain()
 }
 
 # want WHAT VALUE RELATION LIMIT: complains unless the numbers are in that relation.
+relation='BEGIN {
+	if (a !~ /^[0-9.]+$/) exit 1
+	exit !(r == "<=" ? a <= b : r == ">=" ? a >= b : a == b) }'
 want()
 {
-	awk -v a="$2" -v b="$4" -v r="$3" 'BEGIN {
-		if (a !~ /^[0-9.]+$/) exit 1
-		exit !(r == "<=" ? a <= b : r == ">=" ? a >= b : a == b) }' </dev/null ||
+	awk -v a="$2" -v b="$4" -v r="$3" "$relation" </dev/null ||
 		complain "$1: '$2' should be $3 $4"
+}
+
+# hope ...: as want(), for what takes a helper that keeps up: see tries().
+hope()
+{
+	awk -v a="$2" -v b="$4" -v r="$3" "$relation" </dev/null ||
+		echo "$1: '$2' should be $3 $4" >>"$tmp/hopes"
+}
+
+# tries COMMAND...: the command, up to five times, until no hope() of it is disappointed.
+# A busy machine can keep the helper from its processor; not five times.  What must never
+# happen is want()ed instead: no second time makes up for it.
+tries()
+{
+	for try in 1 2 3 4 5; do
+		rm -f "$tmp/hopes"
+		"$@"
+		[ -s "$tmp/hopes" ] || return 0
+		[ ! -s "$tmp/complaints" ] || break
+		sed "s/^/# try $try: /" "$tmp/hopes"
+	done
+	cat "$tmp/hopes" >>"$tmp/complaints"
 }
 
 verdict()
@@ -194,18 +217,23 @@ helped()
 {
 	what=$1
 	shift
+	tries run_helped "$@"
+	verdict "$what"
+}
+
+run_helped()
+{
+	# Cold again, where this is not the first time.
+	for argument in "$@"; do
+		case ${try-1}$argument in
+		[2-5]/*) [ ! -f "$argument" ] || [ -x "$argument" ] || "$tmp/file" chill "$argument" ;;
+		esac
+	done >"$tmp/check.out"
 	rm -f "$tmp/stats"
 	with WILLNEED_STATS="$tmp/stats" "$@" >"$tmp/check.out" 2>&1
 	status=$?
-	if [ $status -ne 0 ]; then
-		echo "exit status $status" >>"$tmp/check.out"
-	elif [ "$(counter asked_bytes)" -gt 0 ] 2>/dev/null; then
-		result 0 "$what"
-		return
-	else
-		echo "the library asked for nothing" >>"$tmp/check.out"
-	fi
-	result 1 "$what" "$tmp/check.out"
+	[ $status -eq 0 ] || complain "exit status $status: $(cat "$tmp/check.out")"
+	hope "bytes asked for" "$(counter asked_bytes)" ">=" 1
 }
 
 # -- Cold files ------------------------------------------------------------------------

@@ -5,6 +5,12 @@
 # shellcheck source=tests/preload/preload.sh
 . "${WN_SRCDIR:?}/tests/preload/preload.sh"
 need_scratch 1000
+
+little_cached()
+{
+	with "$tmp/uncached" "$@" >"$tmp/run.out" 2>&1 || cat "$tmp/run.out" >"$tmp/hopes"
+}
+
 make_file "$scratch/big" 96
 big=$scratch/big
 compile uncached
@@ -26,11 +32,7 @@ if "$tmp/uncached" stream "$big" >"$tmp/probe.out" 2>&1; then
 		make_file "$mnt/big" 192
 		# A reader that a busy machine keeps from its processor holds up what is dropped.
 		for mode in quarters eighths joined; do
-			for try in 1 2 3; do
-				! with "$tmp/uncached" $mode "$mnt/big" >"$tmp/run.out" 2>&1 || break
-				echo "# $mode: try $try: $(tail -n 1 "$tmp/run.out")"
-				[ $try -lt 3 ] || complain "$(cat "$tmp/run.out")"
-			done
+			tries little_cached $mode "$mnt/big"
 			verdict "uncached reads, wide: $mode"
 		done
 		loop_gone
