@@ -29,12 +29,18 @@ maps()
 }
 
 "$tmp/startup" memory "$big" >"$tmp/bare.out"
-"$tmp/file" chill "$big"
 with "$tmp/startup" memory >"$tmp/idle.out"
-# Each thread whose faults are watched by perf has a ring besides.
-with WILLNEED_STATS="$tmp/stats" WILLNEED_WATCH=scan "$tmp/startup" memory "$big" >"$tmp/with.out"
 "$tmp/startup" memory >"$tmp/none.out"
-at_least "at work: bytes asked for" "$(counter asked_bytes)" 1048576
+at_work()
+{
+	"$tmp/file" chill "$big"
+	# Each thread whose faults are watched by perf has a ring besides.
+	with WILLNEED_STATS="$tmp/stats" WILLNEED_WATCH=scan "$tmp/startup" memory "$big" \
+		>"$tmp/with.out"
+	hope "bytes asked for" "$(counter asked_bytes)" ">=" 1048576
+}
+tries at_work
+verdict "it is at work"
 at_most "idle: anonymous memory, KiB" \
 	$(($(anonymous "$tmp/idle.out") - $(anonymous "$tmp/none.out"))) 64
 at_most "at work: anonymous memory, KiB" \
