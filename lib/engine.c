@@ -53,19 +53,17 @@ static enum wn_way allowed_way(const struct wn_kernel *k, enum wn_way best)
 
 static void set_sizes(const struct wn_kernel *k, struct wn_engine_file *f, struct wn_file *w)
 {
-	struct wn_device_limits l = wn_device_limits((dev_t)wn_load(&w->dev));
+	struct wn_device_limits l = wn_devices_learn(&k->engine->devices, wn_load(&w->dev),
+						     wn_sys->now_ns());
 
 	f->readahead = l.readahead;
-	f->chunk = wn_max(l.readahead, l.request);
-	if (!f->chunk)
-		f->chunk = WN_SOME_WINDOW;
+	f->chunk = wn_devices_chunk(&l);
 	/* The private descriptor is advised SEQUENTIAL, which doubles its window. */
 	f->unit = wn_max(2 * l.readahead, l.request);
 	if (!l.readahead || !l.request)
 		f->way = f->way == WN_RIDE ? WN_ADVISE : f->way;
 	if (f->way != WN_RIDE)
 		f->unit = wn_max(f->chunk, ADVICE_UNIT);
-	f->chunk = wn_max(wn_round_down(f->chunk, wn_page_size()), wn_page_size());
 	f->unit = wn_max(wn_round_down(f->unit, 2 * wn_page_size()), 2 * wn_page_size());
 	/*
 	 * Since Linux 6.16 a window ends at a multiple of its folios' size, and the size that
@@ -73,9 +71,7 @@ static void set_sizes(const struct wn_kernel *k, struct wn_engine_file *f, struc
 	 * size are never cut short by that.
 	 */
 	f->align = f->unit & -f->unit;
-	wn_store(&w->kernel_window, (uint32_t)wn_min(l.readahead, UINT32_MAX));
-	wn_store(&w->chunk, (uint32_t)wn_min(f->chunk, UINT32_MAX));
-	wn_store(&w->wide, l.readahead >= wn_load(&k->options->value[WN_OPT_WIDE]));
+	wn_devices_note(w, &l, wn_load(&k->options->value[WN_OPT_WIDE]));
 }
 
 static void tell_way(const struct wn_kernel *k, uint16_t file,

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "cover.h"
+#include "devices.h"
 #include "filesystems.h"
 #include "flow.h"
 #include "options.h"
@@ -62,6 +63,7 @@ struct wn_engine {
 	struct wn_engine_file file[WN_FILES];
 	struct wn_lane lane[WN_LANES];
 	struct wn_uring uring;
+	struct wn_devices devices; /* read by threads of the program too */
 };
 
 /* What the engine works with; the pieces live in the runtime's state. */

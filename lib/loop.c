@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "loop.h"
 
+#include <limits.h>
+
 #include "base/limits.h"
 #include "base/sys.h"
 #include "faults.h"
 #include "lead.h"
+#include "lease.h"
 #include "runtime.h"
 #include "serve.h"
 
@@ -77,6 +80,7 @@ static void let_go(struct wn_loop *l)
 	wn_store(&l->k.track->orphaned, 0);
 	wn_engine_close_files(&l->k, false);
 	wn_store_release(&l->st->closed, number);
+	wn_sys->futex_wake(&l->st->closed, INT_MAX);
 }
 
 /* Gives every order that the policy wants given for this stream now. */
@@ -265,7 +269,9 @@ void wn_loop_set_alarm(struct wn_loop *l)
 	for (uint32_t i = 0; i < l->st->walks.used; i++) {
 		const struct wn_walk *w = &l->st->walks.slot[i];
 
-		if (w->live && w->read && w->asking)
+		/* At the end of the file there is nothing more to ask for. */
+		if (w->live && w->read && w->asking &&
+		    (w->down ? w->edge > 0 : w->edge < l->st->engine.file[w->file].size))
 			least = wn_min(least, wn_walk_ahead(w) / 4);
 	}
 	if (least != UINT64_MAX)
@@ -299,7 +305,7 @@ uint64_t wn_loop_round(struct wn_loop *l)
 
 	l->now = wn_sys->now_ns();
 	wn_cover_tick(&st->cover, l->now);
-	wn_reads_expire(st, l->now, STREAM_NS);
+	wn_lease_expire(st, l->now, STREAM_NS);
 	/* Telling takes the kernel a while: not where faults are watched in vain. */
 	if (!st->policy.checked_ns || live_streams(&st->streams) || wn_loop_news(st))
 		wn_policy_refresh(&st->policy, l->k.options, l->now, wn_memory_headroom);
@@ -335,7 +341,7 @@ void wn_loop_end(struct wn_loop *l)
 		if (l->st->streams.slot[i].live)
 			retired(l, (int)i);
 	wn_faults_end(l);
-	wn_reads_expire(l->st, l->now, 0);
+	wn_lease_expire(l->st, l->now, 0);
 	wn_engine_close_files(&l->k, true);
 	wn_store(&l->st->tight, 0);
 	settle_accounts(l);

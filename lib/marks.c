@@ -13,6 +13,7 @@ void wn_marks_clear(struct wn_marks *t)
 		wn_store(&t->mark[i].to, 0);
 		wn_store(&t->mark[i].run, 0);
 		wn_store(&t->mark[i].granted, 0);
+		wn_store(&t->mark[i].since, 0);
 		wn_store(&t->mark[i].warm, 0);
 		wn_store(&t->place[i].from, 0);
 		wn_store(&t->place[i].step, 0);

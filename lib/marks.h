@@ -29,6 +29,7 @@ struct wn_marks {
 		uint64_t to;	  /* 0: there was none */
 		uint64_t run;	  /* bytes that were read in sequence, or nearly so, before it */
 		uint64_t granted; /* bytes that may have been read unseen since */
+		uint64_t since;	  /* the tick of the cover's clock at which that began */
 		uint64_t warm;	  /* looks in a row that found nothing to be read */
 	} mark[WN_MARKS];
 	/* By thread: where its last read began, how far from the one before, and its mark. */

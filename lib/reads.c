@@ -10,7 +10,7 @@
 #include "exact.h"
 #include "filesystems.h"
 #include "helper.h"
-#include "request.h"
+#include "lease.h"
 #include "runtime.h"
 #include "walk.h"
 
@@ -22,8 +22,17 @@
 #define WARM MIB
 /* And at most, where eight times as much was warm: calls of 4 KiB show a look per MiB. */
 #define WARM_MAX (8u * MIB)
+/* And of a cold one that is read upward, as long as nothing is asked for. */
+#define COLD_MAX (64u * KIB)
 /* A file of which so much is there, further than the kernel reads ahead, is not cold. */
 #define PROOF (16u * MIB)
+/* What may be told at most before the helper is woken to hear it. */
+#define UNHEARD (16u * MIB)
+/*
+ * What the helper does for the end of a file, from opening it until it has let go, costs a
+ * reader that gains nothing up to 0.2 ms: a twentieth of so many ticks, of a ms.
+ */
+#define WORTH_TICKS 4u
 /* What is no regular file, and what is nothing to be read ahead. */
 #define IGNORED (63u * MIB)
 
@@ -108,15 +117,6 @@ static bool is_leased(const struct look *l)
 	return wn_load(&l->read->leased) && wn_load(&l->read->serial) == l->id.serial;
 }
 
-/* Another file had this slot before: what is noted there is not about this one. */
-static void begin_anew(struct wn_read_file *f, uint32_t serial)
-{
-	wn_marks_clear(&f->marks);
-	wn_store(&f->crowd, 0);
-	wn_store(&f->gaps, 0);
-	wn_store(&f->serial, serial);
-}
-
 /* A reference that lasts until the file is quiet, or a descriptor of it is closed. */
 static bool lease(struct look *l)
 {
@@ -131,20 +131,13 @@ static bool lease(struct look *l)
 		wn_fds_put(&spared_fds, l->fd, true);
 		return false;
 	}
-	slot = wn_request_hold(l->st, &l->stat, l->fd);
+	slot = wn_lease_take(l->st, &l->stat, l->fd);
 	if (slot == WN_NO_FILE)
 		return false;
 	l->id.file = slot;
 	l->file = &wn_rt.track->files.slot[slot];
 	l->id.serial = wn_load(&l->file->serial);
 	l->read = &l->st->reads.file[slot];
-	/* No lease is lost by that: a slot that is leased does not get another file. */
-	if (wn_load(&l->read->serial) != l->id.serial)
-		begin_anew(l->read, l->id.serial);
-	/* Another thread was first: one reference will do. */
-	if (!wn_swap32(&l->read->leased, 0, 1))
-		wn_track_drop(wn_rt.track, &l->st->lock, slot);
-	wn_store(&l->st->reads.by_fd[l->fd % WN_READ_FDS], (uint16_t)(slot + 1));
 	return true;
 }
 
@@ -163,7 +156,36 @@ static bool is_asked(const struct look *l)
 	return wn_cover_asked(&l->st->cover, l->id, l->from, l->from + 1);
 }
 
-static void tell(struct look *l, struct wn_access *a)
+/* The rest of a file, where it is not longer than the run, and takes some time to read. */
+static bool is_worth(const struct look *l, const struct wn_mark *m)
+{
+	uint64_t left = wn_above((uint64_t)l->stat.st_size, l->to), run = wn_load(&m->run);
+	uint32_t ticks = wn_load(&l->st->cover.now) - (uint32_t)wn_load(&m->since);
+
+	return left && left <= run && ticks >= WORTH_TICKS * run / left;
+}
+
+/*
+ * Could the helper ask for anything now?  Upward for nothing that is shorter than a call of
+ * advice, but for the rest of a file.  `whole` has to hear of the others as well, now and
+ * then.
+ */
+static bool is_due(const struct look *l, const struct wn_access *a, const struct wn_mark *m)
+{
+	uint64_t chunk = wn_max(wn_load(&l->file->chunk), WN_SOME_WINDOW);
+	struct wn_reads *r = &l->st->reads;
+
+	if (a->flags != WN_ACCESS_UP || wn_load(&m->run) >= chunk || is_worth(l, m)) {
+		wn_store(&r->unheard, 0);
+		return true;
+	}
+	if (wn_add(&r->unheard, a->length) < UNHEARD)
+		return false;
+	wn_store(&r->unheard, 0);
+	return true;
+}
+
+static void tell(struct look *l, struct wn_access *a, const struct wn_mark *m)
 {
 	struct wn_state *st = l->st;
 	uint64_t progress;
@@ -176,7 +198,8 @@ static void tell(struct look *l, struct wn_access *a)
 	wn_count(&st->stats, reads_told, 1);
 	progress = wn_add(&st->progress, a->length) + a->length;
 	/* What others have read belongs to the picture, but is no reason to wake. */
-	if (l->led || wn_load(&l->read->crowd) ? progress >= wn_load(&st->wake_at) : l->cold)
+	if (l->led || wn_load(&l->read->crowd) ? progress >= wn_load(&st->wake_at) :
+						 l->cold && is_due(l, a, m))
 		wn_helper_kick(st);
 }
 
@@ -184,11 +207,17 @@ static void tell(struct look *l, struct wn_access *a)
  * How much may be read before the next look: nothing while it is cold and not led, an
  * eighth of the run once it is led, and more and more where nothing has to be read.
  */
-static uint64_t grant_for(const struct look *l, const struct wn_mark *m, uint64_t run)
+static uint64_t grant_for(const struct look *l, const struct wn_mark *m, uint64_t run, bool up)
 {
+	uint64_t grant;
+
 	if (l->led)
 		return wn_min(run / 8, WARM);
-	return l->cold ? 0 : wn_min((uint64_t)FIRST << wn_min(wn_load(&m->warm), 8), WARM);
+	if (l->cold) {
+		grant = up ? wn_min(run / 16, COLD_MAX) : 0;
+		return grant > l->to - l->from ? grant : 0;
+	}
+	return wn_min((uint64_t)FIRST << wn_min(wn_load(&m->warm), 8), WARM);
 }
 
 /* A read of a file that has been cold: where does it belong? */
@@ -204,15 +233,17 @@ static uint64_t follow(struct look *l)
 	/* Where gaps are left for good, every single read shows the step. */
 	if (told && a.flags != WN_ACCESS_APART && !wn_load(&l->read->gaps))
 		run = wn_load(&m->run) + a.length;
-	grant = grant_for(l, m, run);
+	if (!run || !wn_load(&m->run))
+		wn_store(&m->since, wn_load(&l->st->cover.now));
+	wn_store(&m->run, run);
+	grant = grant_for(l, m, run, a.flags == WN_ACCESS_UP);
 	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->wide) && !l->random)
 		grant = WARM;
 	else if (told)
-		tell(l, &a);
+		tell(l, &a, m);
 	wn_store(&m->warm, l->cold || l->led ? 0 : wn_load(&m->warm) + 1);
 	wn_store(&m->from, l->from);
 	wn_store(&m->to, l->to);
-	wn_store(&m->run, run);
 	wn_store(&m->granted, grant);
 	return grant;
 }
@@ -306,15 +337,6 @@ void wn_reads_look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ahea
 	g->left = (uint16_t)((wanted() ? look(me, fd, at, n, ahead) : IGNORED) / KIB);
 }
 
-/* True when that was the last reference. */
-static bool let_go(struct wn_state *st, uint16_t slot)
-{
-	if (!wn_swap32(&st->reads.file[slot].leased, 1, 0))
-		return false;
-	wn_track_drop(wn_rt.track, &st->lock, slot);
-	return !wn_load(&wn_rt.track->files.slot[slot].refs);
-}
-
 /* In the child of a vfork() it is a copy: its parent reads on. */
 static bool is_ours(const struct wn_state *st)
 {
@@ -341,7 +363,7 @@ bool wn_reads_closing(struct wn_reader *me, int fd)
 	if (!slot)
 		return false;
 	wn_store(&st->reads.by_fd[fd % WN_READ_FDS], 0);
-	return let_go(st, (uint16_t)(slot - 1));
+	return wn_lease_drop(st, (uint16_t)(slot - 1));
 }
 
 void wn_reads_closed(void)
@@ -366,28 +388,6 @@ void wn_reads_spare(int fd, bool spare)
 	if (slot == WN_NO_FILE)
 		return;
 	wn_store(&wn_rt.track->files.slot[slot].spared, spare);
-	let_go(st, slot);
+	wn_lease_drop(st, slot);
 	wn_released(st);
-}
-
-void wn_reads_expire(struct wn_state *st, uint64_t now_ns, uint64_t quiet_ns)
-{
-	struct wn_reads *r = &st->reads;
-
-	if (quiet_ns && now_ns - r->expired_ns < quiet_ns / 4)
-		return;
-	r->expired_ns = now_ns;
-	for (uint16_t i = 0; i < WN_FILES; i++) {
-		if (!wn_load(&r->file[i].leased)) {
-			r->seen_ns[i] = 0;
-			continue;
-		}
-		if (!r->seen_ns[i])
-			r->seen_ns[i] = now_ns;
-		if (now_ns - r->seen_ns[i] < quiet_ns ||
-		    !wn_swap32(&r->file[i].leased, 1, 0))
-			continue;
-		r->seen_ns[i] = 0;
-		wn_track_drop(wn_rt.track, &st->lock, i);
-	}
 }

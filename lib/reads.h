@@ -54,6 +54,7 @@ struct wn_reads {
 	uint16_t by_fd[WN_READ_FDS]; /* the slot that it was leased for, plus one */
 	uint64_t seen_ns[WN_FILES];  /* the helper's: when a read was told to it last */
 	uint64_t expired_ns;	     /* the helper's: when it last looked for quiet files */
+	uint64_t unheard; /* bytes that were told and that the helper was not woken for */
 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "see union wn_grant");
@@ -96,10 +97,5 @@ void wn_reads_spare(int fd, bool spare);
 void wn_reads_advised(int fd, int advice);
 /* Did it say that it reads at random, and is that to be obeyed? */
 bool wn_reads_random(int fd);
-
-struct wn_state;
-
-/* For the helper: files that have been quiet for so long are let go of; 0: all. */
-void wn_reads_expire(struct wn_state *st, uint64_t now_ns, uint64_t quiet_ns);
 
 #endif

@@ -233,16 +233,17 @@ void wn_tick(struct wn_state *st)
 
 void wn_released(struct wn_state *st)
 {
-	uint32_t number = wn_add(&st->released, 1) + 1, never = 0;
+	uint32_t number = wn_add(&st->released, 1) + 1, closed;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	/* The helper has no file open, as while it only watches. */
 	if (!wn_load(&st->engine.held))
 		return;
 	for (int tries = 0; tries < 40 && wn_load(&st->helper_tid); tries++) {
-		if ((int32_t)(wn_load_acquire(&st->closed) - number) >= 0)
+		closed = wn_load_acquire(&st->closed);
+		if ((int32_t)(closed - number) >= 0)
 			return;
 		wn_helper_wake(st);
-		wn_sys->futex_wait(&never, 0, 50000);
+		wn_sys->futex_wait(&st->closed, closed, 50000);
 	}
 }
