@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/fds.h"
 #include "base/sys.h"
+#include "due.h"
 #include "exact.h"
 #include "filesystems.h"
 #include "helper.h"
@@ -26,13 +27,6 @@
 #define COLD_MAX (64u * KIB)
 /* A file of which so much is there, further than the kernel reads ahead, is not cold. */
 #define PROOF (16u * MIB)
-/* What may be told at most before the helper is woken to hear it. */
-#define UNHEARD (16u * MIB)
-/*
- * What the helper does for the end of a file, from opening it until it has let go, costs a
- * reader that gains nothing up to 0.2 ms: a twentieth of so many ticks, of a ms.
- */
-#define WORTH_TICKS 4u
 /* What is no regular file, and what is nothing to be read ahead. */
 #define IGNORED (63u * MIB)
 
@@ -156,39 +150,10 @@ static bool is_asked(const struct look *l)
 	return wn_cover_asked(&l->st->cover, l->id, l->from, l->from + 1);
 }
 
-/* The rest of a file, where it is not longer than the run, and takes some time to read. */
-static bool is_worth(const struct look *l, const struct wn_mark *m)
-{
-	uint64_t left = wn_above((uint64_t)l->stat.st_size, l->to), run = wn_load(&m->run);
-	uint32_t ticks = wn_load(&l->st->cover.now) - (uint32_t)wn_load(&m->since);
-
-	return left && left <= run && ticks >= WORTH_TICKS * run / left;
-}
-
-/*
- * Could the helper ask for anything now?  Upward for nothing that is shorter than a call of
- * advice, but for the rest of a file.  `whole` has to hear of the others as well, now and
- * then.
- */
-static bool is_due(const struct look *l, const struct wn_access *a, const struct wn_mark *m)
-{
-	uint64_t chunk = wn_max(wn_load(&l->file->chunk), WN_SOME_WINDOW);
-	struct wn_reads *r = &l->st->reads;
-
-	if (a->flags != WN_ACCESS_UP || wn_load(&m->run) >= chunk || is_worth(l, m)) {
-		wn_store(&r->unheard, 0);
-		return true;
-	}
-	if (wn_add(&r->unheard, a->length) < UNHEARD)
-		return false;
-	wn_store(&r->unheard, 0);
-	return true;
-}
-
 static void tell(struct look *l, struct wn_access *a, const struct wn_mark *m)
 {
+	uint64_t left = wn_above((uint64_t)l->stat.st_size, l->to), progress;
 	struct wn_state *st = l->st;
-	uint64_t progress;
 
 	a->thread = l->thread;
 	a->file = l->id.file;
@@ -199,7 +164,7 @@ static void tell(struct look *l, struct wn_access *a, const struct wn_mark *m)
 	progress = wn_add(&st->progress, a->length) + a->length;
 	/* What others have read belongs to the picture, but is no reason to wake. */
 	if (l->led || wn_load(&l->read->crowd) ? progress >= wn_load(&st->wake_at) :
-						 l->cold && is_due(l, a, m))
+						 l->cold && wn_due(st, l->file, m, a, left))
 		wn_helper_kick(st);
 }
 

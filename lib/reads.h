@@ -20,6 +20,7 @@
 
 #include "base/fds.h"
 #include "base/mem.h"
+#include "due.h"
 #include "marks.h"
 #include "track/file.h"
 
@@ -54,7 +55,7 @@ struct wn_reads {
 	uint16_t by_fd[WN_READ_FDS]; /* the slot that it was leased for, plus one */
 	uint64_t seen_ns[WN_FILES];  /* the helper's: when a read was told to it last */
 	uint64_t expired_ns;	     /* the helper's: when it last looked for quiet files */
-	uint64_t unheard; /* bytes that were told and that the helper was not woken for */
+	struct wn_due due;
 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "see union wn_grant");

@@ -13,7 +13,7 @@ ring track/ watch/ pieces marks
 stream walk walk_read stride whole
 policy cover filesystems devices
 engine find ride seed advise uring
-runtime loop serve fetch faults helper copy watch api request repeat drop letgo ahead lead written exact reads lease
+runtime loop serve fetch faults helper copy watch api request repeat drop letgo ahead lead written exact reads lease due
 front/
 '
 
