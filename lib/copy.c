@@ -148,8 +148,9 @@ static void copy_cold(struct job *j)
 	j->thread = (uint32_t)wn_sys->gettid();
 	wn_cover_tick(&j->st->cover, wn_sys->now_ns());
 	report(j, WN_ACCESS_BEGIN, 0, j->n - j->done);
-	/* Leave the helper the rest: it begins where we have asked to. */
-	wake_when_due(j, 0, asked_from(j, j->done, j->n) < j->n - j->done);
+	/* Leave the helper the rest, if any: it begins where we have asked to. */
+	if (j->n - j->done > PIECE)
+		wake_when_due(j, 0, asked_from(j, j->done, j->n) < j->n - j->done);
 	/* The helper finds out meanwhile whether the kernel needs any help: then it gets none. */
 	while (j->done < j->n && !kernel_serves_well(j)) {
 		size_t n = wn_min(PIECE, j->n - j->done);

@@ -28,12 +28,13 @@ struct wn_devices {
 /* For the helper: what is known, or else what the kernel says now. */
 struct wn_device_limits wn_devices_learn(struct wn_devices *t, uint64_t dev,
 					 uint64_t now_ns);
-/* Another device whose slot is just being reused may give its limits, which costs speed. */
-bool wn_devices_know(const struct wn_devices *t, uint64_t dev, uint64_t now_ns,
-		     struct wn_device_limits *l);
-
 /* Notes for the threads of the program what that means for a file; wide: the setting. */
 void wn_devices_note(struct wn_file *f, const struct wn_device_limits *l, uint64_t wide);
+/*
+ * The same for a file that is met by a thread of the program, if its device is known.  One
+ * whose slot is just being reused may give another's limits, which costs speed.
+ */
+void wn_devices_meet(const struct wn_devices *t, struct wn_file *f, uint64_t wide);
 /* What one call of advice reads. */
 uint64_t wn_devices_chunk(const struct wn_device_limits *l);
 

@@ -14,20 +14,6 @@ static void begin_anew(struct wn_read_file *f, uint32_t serial)
 	wn_store(&f->serial, serial);
 }
 
-/*
- * So that a file whose device is known need not be opened to find out that the helper has
- * nothing to do for it.
- */
-static void note_device(struct wn_state *st, struct wn_file *f)
-{
-	struct wn_device_limits l;
-
-	if (wn_load(&f->chunk) ||
-	    !wn_devices_know(&st->engine.devices, wn_load(&f->dev), wn_sys->now_ns(), &l))
-		return;
-	wn_devices_note(f, &l, wn_load(&wn_rt.options.value[WN_OPT_WIDE]));
-}
-
 uint16_t wn_lease_take(struct wn_state *st, const struct stat *file, int fd)
 {
 	uint16_t slot = wn_request_hold(st, file, fd);
@@ -41,7 +27,8 @@ uint16_t wn_lease_take(struct wn_state *st, const struct stat *file, int fd)
 	/* No lease is lost by that: a slot that is leased does not get another file. */
 	if (wn_load(&read->serial) != serial)
 		begin_anew(read, serial);
-	note_device(st, &wn_rt.track->files.slot[slot]);
+	wn_devices_meet(&st->engine.devices, &wn_rt.track->files.slot[slot],
+			wn_load(&wn_rt.options.value[WN_OPT_WIDE]));
 	/* Another thread was first: one reference will do. */
 	if (!wn_swap32(&read->leased, 0, 1))
 		wn_track_drop(wn_rt.track, &st->lock, slot);

@@ -263,7 +263,7 @@ void wn_loop_set_alarm(struct wn_loop *l)
 	for (uint32_t i = 0; i < l->st->streams.used; i++) {
 		const struct wn_stream *s = &l->st->streams.slot[i];
 
-		if (s->live && !s->request)
+		if (s->live && !s->request && s->asked < l->st->engine.file[s->file].size)
 			least = wn_min(least, wn_stream_ahead(s) / 4);
 	}
 	for (uint32_t i = 0; i < l->st->walks.used; i++) {

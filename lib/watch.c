@@ -115,6 +115,9 @@ int wn_watch(const void *addr, size_t length, int fd, off_t offset)
 	else
 		wn_count(&st->stats, maps, 1);
 	if (r >= 0)
+		wn_devices_meet(&st->engine.devices, &wn_rt.track->files.slot[m.file],
+				wn_load(&wn_rt.options.value[WN_OPT_WIDE]));
+	if (r >= 0)
 		look_at_faults(st, &m, &file);
 	return r;
 }
