@@ -269,9 +269,7 @@ void wn_loop_set_alarm(struct wn_loop *l)
 	for (uint32_t i = 0; i < l->st->walks.used; i++) {
 		const struct wn_walk *w = &l->st->walks.slot[i];
 
-		/* At the end of the file there is nothing more to ask for. */
-		if (w->live && w->read && w->asking &&
-		    (w->down ? w->edge > 0 : w->edge < l->st->engine.file[w->file].size))
+		if (w->read && wn_serve_goes_on(l, (int)i))
 			least = wn_min(least, wn_walk_ahead(w) / 4);
 	}
 	if (least != UINT64_MAX)

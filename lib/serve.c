@@ -185,6 +185,15 @@ static bool is_cached_ahead(const struct wn_loop *l, const struct wn_walk *w,
 	return true;
 }
 
+bool wn_serve_goes_on(const struct wn_loop *l, int index)
+{
+	const struct wn_walk *w = &l->st->walks.slot[index];
+
+	if (!w->live || !w->asking || wn_walk_crowded(&l->st->walks, index))
+		return false;
+	return w->down ? w->edge > 0 : w->edge < l->st->engine.file[w->file].size;
+}
+
 void wn_serve_walk(struct wn_loop *l, int index)
 {
 	struct wn_walk *w = &l->st->walks.slot[index];

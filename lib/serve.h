@@ -22,6 +22,8 @@ static inline uint64_t wn_huge_page(void)
 	return wn_page_size() / sizeof(uint64_t) * wn_page_size();
 }
 
+/* May there be more to ask for when its reader has come on? */
+bool wn_serve_goes_on(const struct wn_loop *l, int index);
 /* Gives every order that this walk wants given now. */
 void wn_serve_walk(struct wn_loop *l, int index);
 /*
