@@ -19,16 +19,10 @@ static void take_pace(struct wn_due *d, uint32_t now, uint64_t bytes)
 	wn_store(&d->since, now);
 }
 
-/*
- * The rest of a file, where it is not longer than the run, and run and rest take some time
- * to read: at this reader's pace, or, since devices may be fast now and slow then, at the
- * pace of all.
- */
-static bool is_worth(const struct wn_due *d, const struct wn_mark *m, uint32_t now,
-		     uint64_t left)
+/* At this reader's pace or, since devices may be fast now and slow then, that of all. */
+bool wn_due_worth(const struct wn_due *d, uint64_t ticks, uint64_t run, uint64_t left)
 {
-	uint64_t run = wn_load(&m->run), all = run + left;
-	uint32_t ticks = now - (uint32_t)wn_load(&m->since);
+	uint64_t all = run + left;
 
 	if (!left || left > run)
 		return false;
@@ -43,14 +37,16 @@ bool wn_due(struct wn_state *st, const struct wn_file *f, const struct wn_mark *
 	struct wn_due *d = &st->reads.due;
 	uint32_t now = wn_load(&st->cover.now);
 	uint64_t unheard = wn_add(&d->unheard, a->length) + a->length;
+	uint64_t run = wn_load(&m->run);
+	uint32_t ticks = now - (uint32_t)wn_load(&m->since);
 
 	take_pace(d, now, a->length);
 	/*
 	 * Upward the helper asks for nothing that is shorter than a call of advice, but for
 	 * the rest of a file.  Of the others `whole` is to hear as well, now and then.
 	 */
-	if (a->flags == WN_ACCESS_UP && wn_load(&m->run) < chunk &&
-	    !is_worth(d, m, now, left) && unheard < WN_DUE_BYTES)
+	if (a->flags == WN_ACCESS_UP && run < chunk &&
+	    !wn_due_worth(d, ticks, run, left) && unheard < WN_DUE_BYTES)
 		return false;
 	wn_store(&d->unheard, 0);
 	return true;

@@ -28,7 +28,13 @@ struct wn_due {
 /* So much may be told at most before the helper hears of it. */
 #define WN_DUE_BYTES (16u * 1024 * 1024)
 
-/* Is it, where it has continued m, and so much of the file is left behind it? */
+/*
+ * Is the end of a file worth asking for, by itself: where it is no longer than the run that
+ * took so many ticks, and run and rest take some time to read?
+ */
+bool wn_due_worth(const struct wn_due *d, uint64_t ticks, uint64_t run, uint64_t left);
+
+/* Is a read due that has continued m, where so much of the file is left behind it? */
 bool wn_due(struct wn_state *st, const struct wn_file *f, const struct wn_mark *m,
 	    const struct wn_access *a, uint64_t left);
 

@@ -194,6 +194,20 @@ bool wn_serve_goes_on(const struct wn_loop *l, int index)
 	return w->down ? w->edge > 0 : w->edge < l->st->engine.file[w->file].size;
 }
 
+/*
+ * The end of a file, and less than is asked for at a time: a reader that is fast is there
+ * before that pays.
+ */
+static bool is_vain(const struct wn_loop *l, const struct wn_walk *w, const struct wn_order *o)
+{
+	uint64_t size = l->st->engine.file[w->file].size;
+	uint64_t run = w->passed, left = wn_above(size, w->pos);
+
+	if (w->down || w->asking || o->to < size || o->to - o->from >= o->unit)
+		return false;
+	return !wn_due_worth(&l->st->reads.due, (l->now - w->began_ns) >> 20, run, left);
+}
+
 void wn_serve_walk(struct wn_loop *l, int index)
 {
 	struct wn_walk *w = &l->st->walks.slot[index];
@@ -229,7 +243,7 @@ void wn_serve_walk(struct wn_loop *l, int index)
 		if (!w->down)
 			o.to = wn_min(o.to, wn_round_down(next_reader(&l->st->walks, w),
 						     WN_NEIGHBOURHOOD));
-		if (o.to <= o.from)
+		if (o.to <= o.from || is_vain(l, w, &o))
 			return;
 		before = w->edge;
 		wn_count(&l->st->stats, walks, !w->asking);

@@ -120,6 +120,7 @@ int wn_walk_fault(struct wn_walks *t, const struct wn_access *a, const struct wn
 		i = wn_walk_room(t, retired, ctx);
 		t->slot[i] = (struct wn_walk){
 			.begin = x,
+			.began_ns = now_ns,
 			.pos = x,
 			.serial = serial,
 			.file = a->file,

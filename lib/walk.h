@@ -46,6 +46,7 @@ struct wn_walk {
 	uint64_t settled;  /* what edge was a while ago: faults up to here came after it */
 	uint64_t settled_ns;
 	uint64_t told1;	   /* plus one: up to here whole.h knows of it; 0: nothing */
+	uint64_t began_ns;
 	uint64_t used_ns;
 	uint32_t thread;
 	uint32_t serial;   /* of the file slot */

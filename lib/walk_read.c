@@ -181,6 +181,7 @@ int wn_walk_read(struct wn_walks *t, const struct wn_access *a, uint32_t serial,
 			.read = true,
 			.thread = a->thread,
 			.habit = habit,
+			.began_ns = now_ns,
 			.low = edge,
 			.high = edge,
 		};
