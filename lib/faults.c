@@ -163,13 +163,18 @@ static bool is_copying(const struct wn_loop *l)
 /* When to look where this reader is, if no major fault of it wakes us. */
 static uint64_t look_again(struct wn_loop *l, const struct wn_walk *w)
 {
-	/* Reads wake us themselves. */
-	if (!w->steps || w->read || w->cached)
+	/* Reads wake us themselves; and what is no longer mapped nobody reads on. */
+	if (!w->steps || w->read || w->cached ||
+	    !wn_load(&l->k.track->files.slot[w->file].refs))
 		return UINT64_MAX;
 	/* Its reader may only have lost the processor: upward nothing else would show it. */
 	if (l->now - w->used_ns > (w->asking ? STALL_NS : WALK_QUIET_NS))
 		return w->asking ? QUIET_NS : UINT64_MAX;
 	l->worked = l->now;
+	/* Upward nothing is asked for that is shorter than a unit. */
+	if (w->vain ||
+	    (!w->asking && !w->down && w->passed < l->st->engine.file[w->file].unit / 2))
+		return WALK_NS;
 	if (w->steps >= WN_WALK_STEPS && (w->passed < YOUNG || w->used_ns == l->now))
 		return YOUNG_NS;
 	return w->asking ? WALK_NS / 2 : WALK_NS;

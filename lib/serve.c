@@ -198,14 +198,16 @@ bool wn_serve_goes_on(const struct wn_loop *l, int index)
  * The end of a file, and less than is asked for at a time: a reader that is fast is there
  * before that pays.
  */
-static bool is_vain(const struct wn_loop *l, const struct wn_walk *w, const struct wn_order *o)
+static bool is_vain(const struct wn_loop *l, struct wn_walk *w, const struct wn_order *o)
 {
 	uint64_t size = l->st->engine.file[w->file].size;
 	uint64_t run = w->passed, left = wn_above(size, w->pos);
 
+	w->vain = false;
 	if (w->down || w->asking || o->to < size || o->to - o->from >= o->unit)
 		return false;
-	return !wn_due_worth(&l->st->reads.due, (l->now - w->began_ns) >> 20, run, left);
+	w->vain = !wn_due_worth(&l->st->reads.due, (l->now - w->began_ns) >> 20, run, left);
+	return w->vain;
 }
 
 void wn_serve_walk(struct wn_loop *l, int index)

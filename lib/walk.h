@@ -59,6 +59,7 @@ struct wn_walk {
 	bool cached;	   /* when it was served last, nothing ahead of it was missing */
 	bool doubted;	   /* it is to prove itself: it should not be one */
 	bool alone;	   /* no readahead of the kernel's goes before it */
+	bool vain;	   /* too fast for the end of its file to be asked for */
 	bool huge;	   /* its folios are huge, and should stay so */
 	/* Of reads through a descriptor only. */
 	bool read;
