@@ -2,6 +2,7 @@
 /* due.h, devices.h: when a cold read wakes the helper, and what is known without it. */
 #include <string.h>
 
+#include "copy.h"
 #include "kit.h"
 #include "reads.h"
 #include "test.h"
@@ -207,6 +208,39 @@ TEST(nobody_is_woken_when_all_has_been_asked_for)
 		assert_false(wakes(file, at, PIECE, MS_NS / 8));
 }
 
+/* A reader of a mapping, from `from` to the end, seen once in 64 KiB: what the round rests. */
+static uint64_t load_tail(uint64_t from, uint64_t size, uint64_t ns)
+{
+	uint64_t rest = 0;
+
+	kit_reset(size);
+	for (uint64_t at = from; at < size; at += 64 * KIB) {
+		fake.now_ns += ns;
+		kit_push(WN_ACCESS_FAULT, at, 4096, WN_ACCESS_FAULTED);
+		rest = wn_loop_round(&kit.loop);
+		fake_arrive();
+	}
+	return rest;
+}
+
+TEST(ends_of_mapped_files)
+{
+	load_tail(62 * MIB, 64 * MIB, MS_NS / 64);
+	assert_int_equal(kit.st->stats.asked_bytes, 0);
+	load_tail(62 * MIB, 64 * MIB, MS_NS);
+	assert_true(kit.st->stats.asked_bytes > 0);
+	/* What is longer than an order is asked for in any case. */
+	load_tail(32 * MIB, 64 * MIB, MS_NS / 64);
+	assert_true(kit.st->stats.asked_bytes > 0);
+}
+
+TEST(walks_of_what_is_unmapped_are_not_looked_at)
+{
+	assert_in_range(load_tail(62 * MIB, 64 * MIB, MS_NS / 64), 1, MS_NS);
+	wn_unwatch((void *)KIT_ADDR, 64 * MIB);
+	assert_true(wn_loop_round(&kit.loop) > 100 * MS_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +253,8 @@ int main(void)
 		cmocka_unit_test(devices_are_known_for_a_second),
 		cmocka_unit_test(more_devices_than_are_remembered),
 		cmocka_unit_test(nobody_is_woken_when_all_has_been_asked_for),
+		cmocka_unit_test(ends_of_mapped_files),
+		cmocka_unit_test(walks_of_what_is_unmapped_are_not_looked_at),
 	};
 
 	return RUN(tests);
