@@ -176,6 +176,14 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 	return f->way != WN_NONE;
 }
 
+bool wn_engine_is_open(const struct wn_kernel *k, uint16_t file)
+{
+	const struct wn_engine_file *f = &k->engine->file[file];
+
+	return f->way != WN_UNOPENED &&
+	       f->serial == wn_load(&k->track->files.slot[file].serial);
+}
+
 /* A second private open file, for a readahead state of its own. */
 static bool open_lane(const struct wn_kernel *k, uint16_t file,
 		      const struct wn_engine_file *f, struct wn_lane *lane)

@@ -87,6 +87,9 @@ struct wn_kernel {
  */
 bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread);
 
+/* Has that been done? */
+bool wn_engine_is_open(const struct wn_kernel *k, uint16_t file);
+
 /*
  * Carries an order out for a stream, or for what stands in the stream's place.  Returns
  * the end of what has been asked for: less than `to`, but not than `exact`, when a ride

@@ -79,12 +79,14 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	struct wn_gaps g = { .minor = MINOR_GAP };
 	bool exact = a->flags & WN_ACCESS_EXACT;
 	struct wn_walk *w;
+	/* A single fault is no reason to open a file, if its device is known. */
+	bool later = wn_load(&file->chunk) && !wn_engine_is_open(&l->k, a->file);
 	bool joined, led;
 	int i;
 
 	wn_count(&l->st->stats, watched_faults, 1);
 	if ((exact && wn_load(&l->k.options->value[WN_OPT_RANDOM]) == WN_RANDOM_OBEY) ||
-	    !wn_engine_prepare(&l->k, a->file, a->thread))
+	    (!later && !wn_engine_prepare(&l->k, a->file, a->thread)))
 		return false;
 	/* Half of its window on each side of a fault, to the end of a neighbourhood. */
 	g.major = wn_max(wn_load(&file->kernel_window), WN_SOME_WINDOW) / 2 +
@@ -97,6 +99,14 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 		g = (struct wn_gaps){ .major = wn_page_size(), .minor = WN_NEIGHBOURHOOD };
 	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, wn_serve_retired,
 			  l);
+	if (later && joined && !wn_engine_prepare(&l->k, a->file, a->thread))
+		return false;
+	if (later && !joined && i >= 0) {
+		w = &l->st->walks.slot[i];
+		wn_watch_closer(&l->st->watch, a->thread,
+				wants_progress(l, w, wn_load(&file->wide)));
+		return false;
+	}
 	/* A walk that is led shows in few faults, far from each other: it comes first. */
 	led = joined && l->st->walks.slot[i].steps >= WN_WALK_STEPS;
 	wn_fetch_saw(l, a, led ? &l->st->walks.slot[i] : NULL);
