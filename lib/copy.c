@@ -16,6 +16,9 @@
 #define BITE (2u * 1024 * 1024)
 
 #define CHILL 8u
+/* So many more copies that lie right below the one before than do not, are a way down. */
+#define DESCENTS 2u
+#define GAP	 (64u * 1024)
 /* A fault or two in so many bytes may be chance. */
 #define FAULT_SPAN (512u * 1024)
 
@@ -135,19 +138,49 @@ static void wake_when_due(struct job *j, size_t n, bool now)
 		wn_helper_kick(j->st);
 }
 
+/* A wide window of its own serves what goes up; downward each copy begins behind its back. */
 static bool kernel_serves_well(const struct job *j)
 {
-	return wn_load(&j->st->tight) || (wn_load(&j->file->wide) && !j->flags);
+	return wn_load(&j->st->tight) ||
+	       (wn_load(&j->file->wide) && !j->flags && wn_load(&j->file->descents) < DESCENTS);
+}
+
+/*
+ * Does a cold copy end where the last one of its thread began, or a little below?  *n bytes
+ * of the file from its offset on lead up to there, once that has proved to be a way down:
+ * what a wide window of the kernel brings with one copy, the next ones find warm.
+ */
+static bool goes_down(struct job *j, uint64_t *n)
+{
+	uint64_t window = wn_load(&j->file->wide) ? wn_load(&j->file->kernel_window) : 0;
+	uint64_t *place, last, end = j->offset + j->n;
+	uint32_t descents = wn_load(&j->file->descents);
+	bool down;
+
+	*n = j->n;
+	j->thread = (uint32_t)wn_sys->gettid();
+	if (j->flags & WN_ACCESS_EXACT)
+		return false;
+	place = &j->file->copied[j->thread % WN_COPIERS];
+	last = wn_load(place);
+	wn_store(place, j->offset);
+	down = end <= last && last - end <= wn_max(window, GAP);
+	if (down && window && descents >= DESCENTS)
+		*n = last - j->offset;
+	wn_store(&j->file->descents,
+		 down ? descents + (descents < 2 * DESCENTS) : descents - (descents > 0));
+	return down;
 }
 
 /* The source is being read cold: ask, tell, move, piece by piece. */
 static void copy_cold(struct job *j)
 {
-	uint8_t flags = 0;
+	uint64_t range;
+	uint8_t flags = goes_down(j, &range) ? WN_ACCESS_DOWN : 0;
 
-	j->thread = (uint32_t)wn_sys->gettid();
 	wn_cover_tick(&j->st->cover, wn_sys->now_ns());
-	report(j, WN_ACCESS_BEGIN, 0, j->n - j->done);
+	report(j, WN_ACCESS_BEGIN, flags, range - j->done);
+	flags = 0;
 	/* Leave the helper the rest: it begins where we have asked to. */
 	wake_when_due(j, 0, asked_from(j, j->done, j->n) < j->n - j->done);
 	/* The helper finds out meanwhile whether the kernel needs any help: then it gets none. */
@@ -186,6 +219,7 @@ static void copy_probing(struct job *j, bool alone)
 	uint32_t heat = wn_load(&j->file->heat);
 	size_t piece = (size_t)PROBE << wn_min(2 * (uint64_t)heat, 24);
 	struct wn_thread_reads r;
+	uint64_t range;
 	bool cold;
 
 	do {
@@ -199,7 +233,9 @@ static void copy_probing(struct job *j, bool alone)
 		piece *= 2;
 	} while ((!cold || alone) && j->done < j->n);
 	wn_store(&j->file->heat, heat + (heat < 12 && !cold));
-	if (cold && !alone)
+	if (cold && alone)
+		goes_down(j, &range);
+	else if (cold)
 		wn_store(&j->file->chill, CHILL);
 }
 
