@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/sys.h"
 #include "helper.h"
@@ -10,6 +11,8 @@
 
 /* The first look: so little that it costs a fault or two if the source is cold. */
 #define PROBE (16u * 1024)
+/* Below this nobody asks how large the caches are, which a virtual machine takes long to tell. */
+#define VAST ((size_t)64 << 20)
 /* A cold copy moves this much at a time, and tells the helper after each piece. */
 #define PIECE (1024u * 1024)
 /* What a thread asks for itself at a time, while the helper does not lead. */
@@ -172,6 +175,19 @@ static bool goes_down(struct job *j, uint64_t *n)
 	return down;
 }
 
+/*
+ * What of the rest to move at a time where the kernel serves ascending copies well.  The C
+ * library makes copies that are larger than the caches past them, ascending, and faster
+ * than a piece at a time (its threshold is three quarters of the last cache, or less).
+ */
+static size_t ascending_piece(const struct job *j)
+{
+	size_t left = j->n - j->done;
+	long cache = left < VAST ? 0 : sysconf(_SC_LEVEL3_CACHE_SIZE);
+
+	return cache > 0 && left / 2 >= (size_t)cache ? left : wn_min(left, PIECE);
+}
+
 /* The source is being read cold: ask, tell, move, piece by piece. */
 static void copy_cold(struct job *j)
 {
@@ -203,9 +219,8 @@ static void copy_cold(struct job *j)
 		wn_count(&j->st->stats, covered_bytes, asked);
 		wn_count(&j->st->stats, major_faults, faults);
 	}
-	/* In ascending pieces, which is what it needs. */
 	while (j->done < j->n)
-		move(j, wn_min(PIECE, j->n - j->done));
+		move(j, ascending_piece(j));
 }
 
 /*
@@ -228,7 +243,7 @@ static void copy_probing(struct job *j, bool alone)
 		cold = r.faults || r.blocks;
 		if (cold) {
 			heat = 0;
-			piece = PIECE / 2;
+			piece = (alone ? ascending_piece(j) : PIECE) / 2;
 		}
 		piece *= 2;
 	} while ((!cold || alone) && j->done < j->n);
