@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/sys.h"
 #include "helper.h"
@@ -10,12 +11,17 @@
 
 /* The first look: so little that it costs a fault or two if the source is cold. */
 #define PROBE (16u * 1024)
+/* Below this nobody asks how large the caches are, which a virtual machine takes long to tell. */
+#define VAST ((size_t)64 << 20)
 /* A cold copy moves this much at a time, and tells the helper after each piece. */
 #define PIECE (1024u * 1024)
 /* What a thread asks for itself at a time, while the helper does not lead. */
 #define BITE (2u * 1024 * 1024)
 
 #define CHILL 8u
+/* So many more copies that lie right below the one before than do not, are a way down. */
+#define DESCENTS 2u
+#define GAP	 (64u * 1024)
 /* A fault or two in so many bytes may be chance. */
 #define FAULT_SPAN (512u * 1024)
 
@@ -135,19 +141,62 @@ static void wake_when_due(struct job *j, size_t n, bool now)
 		wn_helper_kick(j->st);
 }
 
+/* A wide window of its own serves what goes up; downward each copy begins behind its back. */
 static bool kernel_serves_well(const struct job *j)
 {
-	return wn_load(&j->st->tight) || (wn_load(&j->file->wide) && !j->flags);
+	return wn_load(&j->st->tight) ||
+	       (wn_load(&j->file->wide) && !j->flags && wn_load(&j->file->descents) < DESCENTS);
+}
+
+/*
+ * Does a cold copy end where the last one of its thread began, or a little below?  *n bytes
+ * of the file from its offset on lead up to there, once that has proved to be a way down:
+ * what a wide window of the kernel brings with one copy, the next ones find warm.
+ */
+static bool goes_down(struct job *j, uint64_t *n)
+{
+	uint64_t window = wn_load(&j->file->wide) ? wn_load(&j->file->kernel_window) : 0;
+	uint64_t *place, last, end = j->offset + j->n;
+	uint32_t descents = wn_load(&j->file->descents);
+	bool down;
+
+	*n = j->n;
+	j->thread = (uint32_t)wn_sys->gettid();
+	if (j->flags & WN_ACCESS_EXACT)
+		return false;
+	place = &j->file->copied[j->thread % WN_COPIERS];
+	last = wn_load(place);
+	wn_store(place, j->offset);
+	down = end <= last && last - end <= wn_max(window, GAP);
+	if (down && window && descents >= DESCENTS)
+		*n = last - j->offset;
+	wn_store(&j->file->descents,
+		 down ? descents + (descents < 2 * DESCENTS) : descents - (descents > 0));
+	return down;
+}
+
+/*
+ * What of the rest to move at a time where the kernel serves ascending copies well.  The C
+ * library makes copies that are larger than the caches past them, ascending, and faster
+ * than a piece at a time (its threshold is three quarters of the last cache, or less).
+ */
+static size_t ascending_piece(const struct job *j)
+{
+	size_t left = j->n - j->done;
+	long cache = left < VAST ? 0 : sysconf(_SC_LEVEL3_CACHE_SIZE);
+
+	return cache > 0 && left / 2 >= (size_t)cache ? left : wn_min(left, PIECE);
 }
 
 /* The source is being read cold: ask, tell, move, piece by piece. */
 static void copy_cold(struct job *j)
 {
-	uint8_t flags = 0;
+	uint64_t range;
+	uint8_t flags = goes_down(j, &range) ? WN_ACCESS_DOWN : 0;
 
-	j->thread = (uint32_t)wn_sys->gettid();
 	wn_cover_tick(&j->st->cover, wn_sys->now_ns());
-	report(j, WN_ACCESS_BEGIN, 0, j->n - j->done);
+	report(j, WN_ACCESS_BEGIN, flags, range - j->done);
+	flags = 0;
 	/* Leave the helper the rest, if any: it begins where we have asked to. */
 	if (j->n - j->done > PIECE)
 		wake_when_due(j, 0, asked_from(j, j->done, j->n) < j->n - j->done);
@@ -171,9 +220,8 @@ static void copy_cold(struct job *j)
 		wn_count(&j->st->stats, covered_bytes, asked);
 		wn_count(&j->st->stats, major_faults, faults);
 	}
-	/* In ascending pieces, which is what it needs. */
 	while (j->done < j->n)
-		move(j, wn_min(PIECE, j->n - j->done));
+		move(j, ascending_piece(j));
 }
 
 /*
@@ -187,6 +235,7 @@ static void copy_probing(struct job *j, bool alone)
 	uint32_t heat = wn_load(&j->file->heat);
 	size_t piece = (size_t)PROBE << wn_min(2 * (uint64_t)heat, 24);
 	struct wn_thread_reads r;
+	uint64_t range;
 	bool cold;
 
 	do {
@@ -195,12 +244,14 @@ static void copy_probing(struct job *j, bool alone)
 		cold = r.faults || r.blocks;
 		if (cold) {
 			heat = 0;
-			piece = PIECE / 2;
+			piece = (alone ? ascending_piece(j) : PIECE) / 2;
 		}
 		piece *= 2;
 	} while ((!cold || alone) && j->done < j->n);
 	wn_store(&j->file->heat, heat + (heat < 12 && !cold));
-	if (cold && !alone)
+	if (cold && alone)
+		goes_down(j, &range);
+	else if (cold)
 		wn_store(&j->file->chill, CHILL);
 }
 

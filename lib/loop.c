@@ -16,7 +16,7 @@
 #define ACTIVE_NS (50u * MS)
 /* How often it looks whether the pages of a request have arrived. */
 #define REQUEST_NS (1u * MS)
-/* Longer copies are asked for well by themselves, whatever their order. */
+/* Longer copies are asked for well by themselves, unless they go down. */
 #define SHORT_COPY (1024u * 1024)
 /* A stream that was quiet for this long has ended. */
 #define STREAM_NS (2000u * (uint64_t)MS)
@@ -136,7 +136,8 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 		return;
 	}
 	l->thread = a->thread;
-	if (a->kind == WN_ACCESS_BEGIN && a->length <= SHORT_COPY)
+	if (a->kind == WN_ACCESS_BEGIN &&
+	    (a->length <= SHORT_COPY || (a->flags & WN_ACCESS_DOWN)))
 		wn_serve_copy(l, a);
 	serial = wn_load(&l->k.track->files.slot[a->file].serial);
 	index = wn_stream_access(t, a, serial, l->now, retired, l);

@@ -313,7 +313,7 @@ void wn_serve_copy(struct wn_loop *l, const struct wn_access *a)
 	if (a->flags & WN_ACCESS_EXACT)
 		return;
 	read.kind = WN_ACCESS_READ;
-	read.flags = 0;
+	read.flags = a->flags & WN_ACCESS_DOWN;
 	w = &l->st->walks.slot[wn_walk_read(&l->st->walks, &read, serial, l->now,
 					    wn_serve_retired, l)];
 	w->stirred = w->down;

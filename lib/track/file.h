@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-enum { WN_FILES = 256, WN_NO_FILE = 0xffff };
+enum { WN_FILES = 256, WN_COPIERS = 8, WN_NO_FILE = 0xffff };
 
 /* What the kernel reads at a fault or for one call of advice, until more is known. */
 #define WN_SOME_WINDOW (128u * 1024)
@@ -29,6 +29,8 @@ struct wn_file {
 	uint32_t heat;	 /* copies in a row that found everything cached */
 	uint32_t chill;	 /* copies to come that need no proof that the file is cold */
 	uint32_t unasked; /* warm copies since one was last looked at */
+	uint64_t copied[WN_COPIERS]; /* by thread: where its last cold copy began */
+	uint32_t descents; /* how many more of them lay right below the last one than did not */
 	uint32_t hidden; /* the kernel does not tell us what of it is cached */
 	uint32_t was_cached; /* when a mapping of it was last looked at; see watch.c */
 	/* Written by the helper. */

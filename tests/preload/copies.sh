@@ -90,6 +90,19 @@ main_patterns()
 	helped_whole "32 threads" 128 "" copy --threads 32 --piece 4M
 }
 
+# backward PIECE: what lies below is asked for before the reader comes to it.
+backward()
+{
+	run "$1 pieces, backward" $((size / 1048576 / 4)) "" copy --piece "$1" --order backward
+	[ "$(value checksum)" = "$sum" ] || complain "checksum $(value checksum), not $sum"
+	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
+	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size / 2))
+	verdict "$name"
+	run "$1 pieces, backward, five of them" - "" copy --piece "$1" --order backward --pieces 5
+	want "bytes read" "$(value read_bytes)" "<=" $((2 * $(value bytes) + 1048576))
+	verdict "$name"
+}
+
 more_patterns()
 {
 	helped_whole "1 MiB pieces" 4 "" copy --piece 1M
@@ -246,12 +259,10 @@ if loop_fs ext4 $((mib + 80)) 128 512; then
 	place "ext4, 128" "$mnt/big"
 	least=$((size * 9 / 10))
 	main_patterns
-	# Streams go up; short copies that go down are led as a walk.
-	run "64 KiB pieces, backward" $((size / 131072)) "" copy --piece 64K --order backward
-	[ "$(value checksum)" = "$sum" ] || complain "checksum $(value checksum), not $sum"
-	want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
-	want "bytes asked for ahead" "$(counter walk_bytes)" ">=" $((size / 2))
-	verdict "$name"
+	# Streams go up; copies that go down are led as a walk.
+	backward 64K
+	backward 1M
+	backward 8M
 	more_patterns
 	ways
 	idle_modes
@@ -267,6 +278,7 @@ if loop_fs ext4 $((mib + 80)) 128 512; then
 	least=0
 	unset WILLNEED_WIDE
 	main_patterns
+	backward 8M
 	exact
 	WILLNEED_WIDE=1T
 	export WILLNEED_WIDE

@@ -13,8 +13,9 @@
  *	device RA REQUEST	read_ahead_kb and max_sectors_kb
  *	memory SIZE		that is available
  *	shared			streams may meet: sorting that out is the cover's task
- *	copies THREAD OFFSET LENGTH [COUNT [STRIDE [exact]]]
- *				COUNT copies by one thread, each STRIDE after the last
+ *	copies THREAD OFFSET LENGTH [COUNT [STRIDE [exact|down]]]
+ *				COUNT copies by one thread, each STRIDE after the last;
+ *				down: before it
  *	faults THREAD OFFSET COUNT STEP up|down major|minor
  *				COUNT page faults of plain loads, each STEP from the last
  *	reads THREAD OFFSET LENGTH COUNT STRIDE up|down|jitter|random
@@ -45,7 +46,7 @@ enum { THREADS = 32, COPIES = 256, ORDERS = 4096, LINE = 200 };
 static struct thread {
 	struct copy {
 		uint64_t offset, length, done;
-		bool exact;
+		bool exact, down;
 	} copy[COPIES];
 	unsigned copies, at;
 } threads[THREADS];
@@ -148,7 +149,7 @@ static void begin(struct copy *c, uint32_t thread)
 		.thread = 1000 + thread,
 		.file = kit.slot,
 		.kind = WN_ACCESS_BEGIN,
-		.flags = c->exact ? WN_ACCESS_EXACT : 0,
+		.flags = c->exact ? WN_ACCESS_EXACT : c->down ? WN_ACCESS_DOWN : 0,
 	};
 
 	wn_ring_push(&kit.st->ring, &a);
@@ -283,6 +284,8 @@ static bool add_reads(char *const word[], int words)
 
 static bool add_copies(char *const word[], int words)
 {
+	bool exact = words > 6 && !strcmp(word[6], "exact");
+	bool down = words > 6 && !strcmp(word[6], "down");
 	uint64_t v[5] = { 0, 0, 0, 1, 0 };
 	struct thread *t;
 
@@ -298,9 +301,10 @@ static bool add_copies(char *const word[], int words)
 		t->copy[t->copies++] = (struct copy){
 			.offset = v[1],
 			.length = v[2],
-			.exact = words > 6 && !strcmp(word[6], "exact"),
+			.exact = exact,
+			.down = down && i,
 		};
-		v[1] += v[4] ? v[4] : v[2];
+		v[1] += down ? -(v[4] ? v[4] : v[2]) : v[4] ? v[4] : v[2];
 	}
 	return true;
 }
