@@ -131,9 +131,6 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state)
 	struct bench_args *args = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->err_stream = NULL;	/* getopt's own line is enough */
-		break;
 	case KEY_JSON:
 		args->json = true;
 		break;

@@ -47,25 +47,31 @@ static unsigned select_cases(const struct bench_args *args, struct bench_case *u
 	return n;
 }
 
-static int prepare_command(struct bench *b, const struct bench_args *args)
+/* An exit status, 0 when there is a command that can be measured. */
+static int check_command(const struct bench_args *args)
 {
-	struct bench_site *s = &b->sites[0];
 	char program[PATH_MAX];
 	const char *why;
+	int err;
 
 	if (!args->nfiles) {
 		wn_say("name the files that the command reads with --file");
-		return -EINVAL;
+		return WN_EXIT_USAGE;
 	}
-	if (wn_program_find(args->command[0], program) < 0) {
-		wn_say("%s: cannot be run", args->command[0]);
-		return -ENOENT;
-	}
+	err = wn_program_find(args->command[0], program);
+	if (err)
+		return wn_not_run(args->command[0], -err);
 	why = wn_program_refusal(program);
-	if (why) {
-		wn_say("%s cannot be measured: %s", program, why);
-		return -EINVAL;
-	}
+	if (!why)
+		return 0;
+	wn_say("%s cannot be measured: %s", program, why);
+	return WN_EXIT_USAGE;
+}
+
+static int prepare_command(struct bench *b, const struct bench_args *args)
+{
+	struct bench_site *s = &b->sites[0];
+
 	for (; s->nfiles < args->nfiles; s->nfiles++) {
 		int err = bench_file_take(&s->files[s->nfiles], args->files[s->nfiles]);
 
@@ -224,6 +230,12 @@ int cmd_bench(int argc, char **argv)
 	if (!count) {
 		wn_say("no case is named %s (--list shows them)", args.only);
 		return WN_EXIT_USAGE;
+	}
+	if (args.command) {
+		int refused = check_command(&args);
+
+		if (refused)
+			return refused;
 	}
 	b.verify = args.verify;
 	b.ignore_output = args.ignore_output;
