@@ -5,7 +5,7 @@
  * them and proves them cold, bench_loop.c makes file systems, bench_device.c knows the
  * machine below and sets it, bench_lock.c keeps other benches away, bench_group.c makes it slow or small, bench_child.c starts
  * one program and bench_run.c counts what it did, bench_cached.c looks at what is cached
- * meanwhile, bench_measure.c repeats it, bench_report.c and bench_json.c print;
+ * meanwhile, bench_estimate.c says how long all will take, bench_measure.c repeats it, bench_report.c and bench_json.c print;
  * cmd_bench.c leads.  Functions return 0 or a negative errno, and have said what is
  * wrong.
  */
@@ -214,6 +214,8 @@ enum bench_verdict bench_bar_judge(const struct bench_outcome *o,
 				   const struct bench_bar *bar, const char **why);
 /* The bar in words. */
 void bench_bar_words(const struct bench_bar *bar, char *text, size_t size);
+/* Sorts them.  Not known of one is not known at all. */
+double bench_median(double *values, unsigned count);
 void bench_medians(struct bench_outcome *o);
 /* Shares in [0, 1] of the library's own account, NAN when there is nothing to share. */
 double bench_coverage(const struct bench_outcome *o);
@@ -317,6 +319,11 @@ void bench_catch_signals(void);
 int bench_run_once(struct bench *b, const struct bench_case *c,
 		   const struct bench_place *p, enum bench_variant variant,
 		   struct bench_run *run, char *why, size_t why_size);
+
+/* bench_estimate.c */
+/* Says how many runs there will be, and about how long they take, where that can be told. */
+void bench_estimate(const struct bench *b, const struct bench_args *args,
+		    const struct bench_case *const *cases, unsigned count);
 
 /* bench_measure.c */
 /*

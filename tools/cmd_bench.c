@@ -241,9 +241,13 @@ int cmd_bench(int argc, char **argv)
 	b.ignore_output = args.ignore_output;
 	b.keep = args.keep;
 	bench_catch_signals();
-	if (prepare(&b, &args, any_plain(selected, count, &args)) == 0 &&
-	    measure_all(&b, &args, selected, count, outcomes, &done) == 0 && !bench_stop)
-		status = 0;
+	if (prepare(&b, &args, any_plain(selected, count, &args)) == 0) {
+		progress_end();
+		bench_estimate(&b, &args, selected, count);
+		if (measure_all(&b, &args, selected, count, outcomes, &done) == 0 &&
+		    !bench_stop)
+			status = 0;
+	}
 	/* Before anything is printed: nobody may be there to read it. */
 	for (unsigned i = 0; i < SITES_MAX; i++)
 		bench_site_drop(&b.sites[i], args.keep);

@@ -105,6 +105,14 @@ uncached_and_plain()
 }
 tries uncached_and_plain
 verdict "an uncached read, and a plain one"
+bench --runs 2 --only W5-4K,M9-read-4K --json
+same "it says beforehand how much there is to do" \
+	"$(grep -c '^willneed: 2 cases, 2 times each: 10 runs' "$tmp/bench.err")" 1
+if have python3; then
+	check "and JSON is JSON all the same" python3 -m json.tool "$tmp/table"
+else
+	skip "and JSON is JSON all the same" "no python3"
+fi
 bench --only N9-pread
 same "sixty files" $status 0
 at_least "sixty files: the last 4 MiB of each are read" "$(cell bare "read MiB")" 239
