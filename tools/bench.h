@@ -204,6 +204,8 @@ extern const struct bench_case bench_cases[];
 extern const size_t bench_case_count;
 /* Is the case named, or its group, in a list separated by commas? */
 bool bench_case_named(const struct bench_case *c, const char *list);
+/* What the cases of its group do, in words; NULL for a command of the user's. */
+const char *bench_group_words(const struct bench_case *c);
 /* The most that a bar allows, NAN when what it refers to was not measured. */
 double bench_bar_bound(const struct bench_outcome *o, const struct bench_bar *bar);
 /*

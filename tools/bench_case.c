@@ -53,6 +53,22 @@ bool bench_case_named(const struct bench_case *c, const char *list)
 	return false;
 }
 
+const char *bench_group_words(const struct bench_case *c)
+{
+	static const struct {
+		const char *name, *words;
+	} groups[] = {
+#define WN_GROUP(name, words) { name, words },
+#include "groups.def"
+	};
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (!strcmp(groups[i].name, c->group))
+			return groups[i].words;
+	}
+	return NULL;
+}
+
 double bench_bar_bound(const struct bench_outcome *o, const struct bench_bar *bar)
 {
 	double of;

@@ -48,7 +48,10 @@ cell()
 
 # -- The lists -------------------------------------------------------------------------
 
-"$willneed" bench --list >"$tmp/list"
+"$willneed" bench --list >"$tmp/all"
+sed -n 's/^  //p' "$tmp/all" >"$tmp/list"
+same "all groups are told in words" "$(grep -vcE '^(  |[A-Z][0-9]+: [a-z0-9])' "$tmp/all")" 0
+same "none twice" "$(sed -n 's/^\([A-Z0-9]*\): .*/\1/p' "$tmp/all" | sort | uniq -d)" ""
 at_least "cases are listed" "$(wc -l <"$tmp/list")" 80
 same "no two have the same name" "$(cut -d ' ' -f 1 "$tmp/list" | sort | uniq -d)" ""
 "$WN_BUILDDIR/willneed-workload" --help >"$tmp/patterns"
