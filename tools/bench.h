@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * willneed bench: what its rooms share.  bench_case.c knows the cases, bench_args.c
- * the options, bench_site.c the places where they run, bench_file.c makes files, evicts
+ * willneed bench: what its rooms share.  bench_case.c knows the cases, bench_args.c the
+ * options, bench_site.c the places where they run, bench_file.c makes files, evicts
  * them and proves them cold, bench_loop.c makes file systems, bench_device.c knows the
- * machine below and sets it, bench_lock.c keeps other benches away, bench_group.c makes it slow or small, bench_child.c starts
- * one program and bench_run.c counts what it did, bench_cached.c looks at what is cached
- * meanwhile, bench_estimate.c says how long all will take, bench_measure.c repeats it, bench_report.c and bench_json.c print;
+ * machine below and sets it, bench_lock.c keeps other benches away, bench_group.c makes
+ * it slow or small, bench_child.c starts one program and bench_run.c counts what it
+ * did, bench_cached.c looks at what is cached meanwhile, bench_estimate.c says how long
+ * all will take, bench_measure.c repeats it, bench_report.c and bench_json.c print;
  * cmd_bench.c leads.  Functions return 0 or a negative errno, and have said what is
  * wrong.
  */

@@ -18,9 +18,9 @@
 enum { WINDOW = 128 << 10, PAGE = 4096 };
 
 struct pace {
-	double rate;	/* bytes a second, in sequence */
-	double page;	/* seconds for a page somewhere else */
-	double evict;	/* seconds until the file is cold */
+	double rate;  /* bytes a second, in sequence */
+	double page;  /* seconds for a page somewhere else */
+	double evict; /* seconds until the file is cold */
 };
 
 /* Is an option of the pattern this word? */
@@ -77,7 +77,8 @@ static double bytes_of(const char *pattern, double size)
 static double reads_of(const char *pattern, double bytes)
 {
 	double piece = number(pattern, "--piece", bytes, 8 * MIB);
-	bool mapped = strncmp(pattern, "copy", 4) == 0 || strncmp(pattern, "load", 4) == 0;
+	bool mapped =
+		strncmp(pattern, "copy", 4) == 0 || strncmp(pattern, "load", 4) == 0;
 	bool apart = is(pattern, "--advice", "random");
 	bool backward = is(pattern, "--order", "backward");
 
@@ -132,7 +133,8 @@ static double timed_read(int fd, char *buf, size_t length, uint64_t at)
 	double begin = bench_now();
 
 	for (size_t done = 0; done < length; done += WINDOW) {
-		if (pread(fd, buf, length < WINDOW ? length : WINDOW, (off_t)(at + done)) < 0)
+		if (pread(fd, buf, length < WINDOW ? length : WINDOW,
+			  (off_t)(at + done)) < 0)
 			return NAN;
 	}
 	return bench_now() - begin;
@@ -201,6 +203,7 @@ void bench_estimate(const struct bench *b, const struct bench_args *args,
 	wn_say("%u case%s%s, %u time%s each: %u runs%s%s", count, count == 1 ? "" : "s",
 	       levels > 1 ? " at each read_ahead_kb" : "", args->runs,
 	       args->runs == 1 ? "" : "s", runs, when,
-	       args->only || args->quick || args->command ?
-		       "" : " (fewer: --quick, --only; see --list)");
+	       args->only || args->quick || args->command
+		       ? ""
+		       : " (fewer: --quick, --only; see --list)");
 }

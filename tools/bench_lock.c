@@ -41,8 +41,8 @@ static long holder(const struct stat *st)
 	while (in && fgets(line, sizeof(line), in)) {
 		/* Those that wait have an arrow, and so one word more. */
 		if (sscanf(line, "%*s FLOCK %*s %*s %ld %x:%x:%llu", &pid, &high, &low,
-			   &inode) == 4 && inode == st->st_ino &&
-		    makedev(high, low) == st->st_dev)
+			   &inode) == 4 &&
+		    inode == st->st_ino && makedev(high, low) == st->st_dev)
 			break;
 		pid = 0;
 	}
@@ -86,6 +86,6 @@ int bench_lock(const char *path)
 		return err == -EINTR ? err : 0;
 	}
 	/* The descriptor stays open: the lock is to end when this process does. */
-	locks[nlocks++] = (struct lock){ st.st_dev, st.st_ino };
+	locks[nlocks++] = (struct lock){st.st_dev, st.st_ino};
 	return 0;
 }
