@@ -122,7 +122,8 @@ __attribute__((destructor)) static void dying(void)
 	if (fd < 0)
 		return;
 	wn_repeat_settle();
-	wn_stats_print(st ? &st->stats : &none, fd);
+	wn_stats_print(st ? &st->stats : &none, wn_rt.options.value[WN_OPT_STATS_PID],
+		       fd);
 	wn_sys->close(fd);
 }
 

@@ -14,9 +14,10 @@
 #define wn_count(stats, counter, n) wn_add(&(stats)->counter, (unsigned long)(n))
 
 /*
- * Appends to a descriptor, in one write: a line that names the process, then for each counter
- * "willneed: NAME VALUE".
+ * Appends to a descriptor, in one write: a line that names the process, then "willneed:
+ * NAME VALUE" for each counter that is not 0.  Where all of them are, nothing, for scripts
+ * start many such processes; only the one whose number is always says so in a line.
  */
-void wn_stats_print(const struct willneed_stats *stats, int fd);
+void wn_stats_print(const struct willneed_stats *stats, uint64_t always, int fd);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * willneed bench: what its rooms share.  bench_case.c knows the cases, bench_args.c
- * the options, bench_site.c the places where they run, bench_file.c makes files, evicts
+ * willneed bench: what its rooms share.  bench_case.c knows the cases, bench_args.c the
+ * options, bench_site.c the places where they run, bench_file.c makes files, evicts
  * them and proves them cold, bench_loop.c makes file systems, bench_device.c knows the
- * machine below and sets it, bench_group.c makes it slow or small, bench_child.c starts
- * one program and bench_run.c counts what it did, bench_cached.c looks at what is cached
- * meanwhile, bench_measure.c repeats it, bench_report.c and bench_json.c print;
+ * machine below and sets it, bench_lock.c keeps other benches away, bench_group.c makes
+ * it slow or small, bench_child.c starts one program and bench_run.c counts what it
+ * did, bench_cached.c looks at what is cached meanwhile, bench_estimate.c says how long
+ * all will take, bench_measure.c repeats it, bench_report.c and bench_json.c print;
  * cmd_bench.c leads.  Functions return 0 or a negative errno, and have said what is
  * wrong.
  */
@@ -135,7 +136,7 @@ struct bench_outcome {
 /* A number in a file of the kernel's that is set for a while. */
 struct bench_knob {
 	char path[128];			/* "": there is no such file */
-	long before;			/* to be restored, if changed */
+	long before, ours;		/* to be restored, if changed and still ours */
 	bool changed;
 };
 
@@ -204,6 +205,8 @@ extern const struct bench_case bench_cases[];
 extern const size_t bench_case_count;
 /* Is the case named, or its group, in a list separated by commas? */
 bool bench_case_named(const struct bench_case *c, const char *list);
+/* What the cases of its group do, in words; NULL for a command of the user's. */
+const char *bench_group_words(const struct bench_case *c);
 /* The most that a bar allows, NAN when what it refers to was not measured. */
 double bench_bar_bound(const struct bench_outcome *o, const struct bench_bar *bar);
 /*
@@ -214,6 +217,8 @@ enum bench_verdict bench_bar_judge(const struct bench_outcome *o,
 				   const struct bench_bar *bar, const char **why);
 /* The bar in words. */
 void bench_bar_words(const struct bench_bar *bar, char *text, size_t size);
+/* Sorts them.  Not known of one is not known at all. */
+double bench_median(double *values, unsigned count);
 void bench_medians(struct bench_outcome *o);
 /* Shares in [0, 1] of the library's own account, NAN when there is nothing to share. */
 double bench_coverage(const struct bench_outcome *o);
@@ -253,7 +258,10 @@ enum bench_reporting bench_reporting_stop(struct bench_knob *k);
 int bench_reporting_restore(struct bench_knob *k);
 /* If that was the change: get so many bytes back now, not at the first run's cost. */
 void bench_reporting_fetch_memory(const struct bench_knob *k, uint64_t size);
-/* Everything that was set is as it was. */
+/*
+ * Everything that was set is as it was, but for what somebody else has set since: that is
+ * left alone, and told.
+ */
 int bench_device_restore(struct bench_device *d);
 /* Reads completed and bytes read since boot; false when nobody counts them. */
 bool bench_device_count(const struct bench_device *d, double *reads, double *bytes);
@@ -273,6 +281,13 @@ int bench_place_set(struct bench *b, struct bench_place *p, char *why, size_t wh
 void bench_place_leave(struct bench *b);
 /* Everything in it that is not as always, each with a comma before it. */
 void bench_place_words(const struct bench_place *p, char *text, size_t size);
+
+/* bench_lock.c */
+/*
+ * No other bench uses this file or folder until this process has ended; says for whom it
+ * waits.  0, or -EINTR when it was stopped meanwhile.
+ */
+int bench_lock(const char *path);
 
 /* bench_loop.c */
 bool bench_loop_knows(const char *fs);
@@ -307,6 +322,11 @@ void bench_catch_signals(void);
 int bench_run_once(struct bench *b, const struct bench_case *c,
 		   const struct bench_place *p, enum bench_variant variant,
 		   struct bench_run *run, char *why, size_t why_size);
+
+/* bench_estimate.c */
+/* Says how many runs there will be, and about how long they take, where that can be told. */
+void bench_estimate(const struct bench *b, const struct bench_args *args,
+		    const struct bench_case *const *cases, unsigned count);
 
 /* bench_measure.c */
 /*

@@ -121,8 +121,16 @@ static void parse_memory(struct bench_args *args, const char *text)
 
 static _Noreturn void list_cases(void)
 {
-	for (size_t i = 0; i < bench_case_count; i++)
-		printf("%-17s %s\n", bench_cases[i].name, bench_cases[i].pattern);
+	const char *last = "";
+
+	for (size_t i = 0; i < bench_case_count; i++) {
+		const struct bench_case *c = &bench_cases[i];
+
+		if (strcmp(last, c->group))
+			printf("%s: %s\n", c->group, bench_group_words(c));
+		last = c->group;
+		printf("  %-17s %s\n", c->name, c->pattern);
+	}
 	exit(0);
 }
 
@@ -131,9 +139,6 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state)
 	struct bench_args *args = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->err_stream = NULL;	/* getopt's own line is enough */
-		break;
 	case KEY_JSON:
 		args->json = true;
 		break;

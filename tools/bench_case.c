@@ -53,6 +53,22 @@ bool bench_case_named(const struct bench_case *c, const char *list)
 	return false;
 }
 
+const char *bench_group_words(const struct bench_case *c)
+{
+	static const struct {
+		const char *name, *words;
+	} groups[] = {
+#define WN_GROUP(name, words) { name, words },
+#include "groups.def"
+	};
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (!strcmp(groups[i].name, c->group))
+			return groups[i].words;
+	}
+	return NULL;
+}
+
 double bench_bar_bound(const struct bench_outcome *o, const struct bench_bar *bar)
 {
 	double of;
@@ -179,8 +195,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Not known in one run is not known at all. */
-static double median(double *values, unsigned count)
+double bench_median(double *values, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		if (isnan(values[i]))
@@ -201,12 +216,12 @@ void bench_medians(struct bench_outcome *o)
 		for (unsigned m = 0; m < METRICS; m++) {
 			for (unsigned i = 0; i < o->runs; i++)
 				values[i] = o->run[v][i].metrics[m];
-			o->median[v].metrics[m] = median(values, o->runs);
+			o->median[v].metrics[m] = bench_median(values, o->runs);
 		}
 		for (unsigned c = 0; c < COUNTERS; c++) {
 			for (unsigned i = 0; i < o->runs; i++)
 				values[i] = o->run[v][i].counters[c];
-			o->median[v].counters[c] = median(values, o->runs);
+			o->median[v].counters[c] = bench_median(values, o->runs);
 		}
 	}
 }

@@ -60,21 +60,30 @@ static int knob_set(struct bench_knob *k, long value)
 	long now = knob_read(k);
 	int err;
 
-	if (now == value)
-		return 0;
-	err = knob_write(k, value);
-	if (err)
-		return err;
-	if (!k->changed)
-		k->before = now;
-	k->changed = true;
-	return knob_read(k) == value ? 0 : -ERANGE;
+	if (now != value) {
+		err = knob_write(k, value);
+		if (err)
+			return err;
+		if (!k->changed)
+			k->before = now;
+		k->changed = true;
+	}
+	k->ours = knob_read(k);
+	return k->ours == value ? 0 : -ERANGE;
 }
 
-static int knob_restore(struct bench_knob *k)
+static bool knob_is_ours(const struct bench_knob *k)
 {
-	int err = k->changed ? knob_write(k, k->before) : 0;
+	return knob_read(k) == k->ours;
+}
 
+static int knob_restore(struct bench_knob *k, bool ours)
+{
+	int err = k->changed && ours ? knob_write(k, k->before) : 0;
+
+	if (k->changed && !ours)
+		wn_say("%s is left at %ld and not set back to %ld: somebody else has set it "
+		       "meanwhile", k->path, knob_read(k), k->before);
 	if (err)
 		wn_say("could not set %s back to %ld: %s", k->path, k->before,
 		       strerror(-err));
@@ -85,9 +94,15 @@ static int knob_restore(struct bench_knob *k)
 /* The one is written first that resets the other. */
 int bench_device_restore(struct bench_device *d)
 {
-	int err = knob_restore(&d->max_sectors);
-	int other = knob_restore(&d->read_ahead);
+	struct bench_knob *k = &d->read_ahead;
+	long now = knob_read(k);
+	bool reset = d->max_sectors.changed;
+	int err = knob_restore(&d->max_sectors, knob_is_ours(&d->max_sectors));
+	int other;
 
+	if (reset && now != k->ours)
+		knob_write(k, now);
+	other = knob_restore(k, now == k->ours);
 	return err ? err : other;
 }
 
@@ -183,9 +198,16 @@ int bench_device_check(const struct bench_device *d)
 int bench_device_set(struct bench_device *d, long max_sectors_kb, long read_ahead_kb)
 {
 	struct bench_knob *other = &d->read_ahead;
-	long before = knob_read(other);
+	long before;
 	int err;
 
+	if (max_sectors_kb <= 0 && read_ahead_kb < 0)
+		return 0;
+	/* One lock for both. */
+	err = bench_lock(other->path);
+	if (err)
+		return err;
+	before = knob_read(other);
 	if (max_sectors_kb > 0) {
 		err = knob_set(&d->max_sectors, max_sectors_kb);
 		if (err)
@@ -237,7 +259,7 @@ enum bench_reporting bench_reporting_stop(struct bench_knob *k)
 
 int bench_reporting_restore(struct bench_knob *k)
 {
-	return knob_restore(k);
+	return knob_restore(k, knob_is_ours(k));
 }
 
 void bench_reporting_fetch_memory(const struct bench_knob *k, uint64_t size)

@@ -156,6 +156,9 @@ int bench_plan(struct bench *b, const char *dir, uint64_t size, bool quick)
 		no_room(dir);
 		return -ENOSPC;
 	}
+	if (bench_lock(dir) < 0)
+		return -EINTR;
+	room = room_in(dir);
 	b->size = size ? size : sensible_size(room, quick);
 	if (snprintf(b->dir, sizeof(b->dir), "%s", dir) >= (int)sizeof(b->dir))
 		return -ENAMETOOLONG;

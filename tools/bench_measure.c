@@ -82,6 +82,9 @@ static void run_rounds(struct bench *b, struct bench_outcome *o, unsigned runs, 
 	o->read_ahead_kb = bench_device_read_ahead(d);
 	o->reporting = bench_reporting_stop(&b->reporting);
 	while (o->runs < runs && !bench_stop) {
+		/* Again: another bench may have ended, and set it back. */
+		if (bench_reporting_stop(&b->reporting) == REPORTING_ACTIVE)
+			o->reporting = REPORTING_ACTIVE;
 		if (run_round(b, o, o->runs, runs, at, of) < 0 || !same_data(b, o, o->runs))
 			break;
 		o->runs++;

@@ -60,18 +60,33 @@ static void print_share(const char *what, double share)
 		printf(", %s %.1f %%", what, share * 100);
 }
 
+/* How much it asked for, where that is so little that shares of it tell nothing. */
+static bool left_alone(const struct bench_outcome *o, double *asked, double *bytes)
+{
+	const double *m = o->median[VARIANT_WILLNEED].metrics;
+
+	*asked = m[METRIC_ASKED] / (1 << 20);
+	*bytes = m[METRIC_BYTES] / (1 << 20);
+	return *asked < *bytes / 20;
+}
+
 static void print_summary(const struct bench_outcome *o)
 {
 	double bare = o->median[VARIANT_BARE].metrics[METRIC_WALL];
 	double ours = o->median[VARIANT_WILLNEED].metrics[METRIC_WALL];
 	double limit = o->median[VARIANT_LIMIT].metrics[METRIC_WALL];
+	double asked, bytes;
 
 	printf("%*swillneed takes %.2f x the time of bare", NAME_WIDTH, "", ours / bare);
 	if (!isnan(limit))
 		printf(", %.2f x the limit", ours / limit);
-	print_share("coverage", bench_coverage(o));
-	print_share("accuracy", bench_accuracy(o));
-	print_share("timeliness", bench_timeliness(o));
+	if (left_alone(o, &asked, &bytes)) {
+		printf("; it asked for %.0f of %.0f MiB", asked, bytes);
+	} else {
+		print_share("coverage", bench_coverage(o));
+		print_share("accuracy", bench_accuracy(o));
+		print_share("timeliness", bench_timeliness(o));
+	}
 	putchar('\n');
 	/* A loader that could not load it says so on stderr and runs the program. */
 	if (isnan(o->median[VARIANT_WILLNEED].counters[0]))
@@ -131,12 +146,62 @@ static void print_heading(const char *place, const struct bench_outcome *o,
 	putchar('\n');
 }
 
+/* "NAME: words", in lines of its width. */
+static void print_wrapped(const char *name, const char *words)
+{
+	enum { WIDTH = 78 };
+	int column = printf("%s:", name);
+
+	while (*words) {
+		int length = (int)strcspn(words, " ");
+
+		if (column + 1 + length > WIDTH)
+			column = printf("\n  ") - 1;
+		else
+			column += printf(" ");
+		column += printf("%.*s", length, words);
+		words += length;
+		words += strspn(words, " ");
+	}
+	putchar('\n');
+}
+
+/* The words that are used above, as far as they are. */
+static void print_legend(struct bench_outcome *const *outcomes, size_t count, bool bars)
+{
+	bool limit = false, own = false;
+
+	for (size_t i = 0; i < count; i++) {
+		limit |= !outcomes[i]->failed[0] && outcomes[i]->c->limit;
+		own |= !outcomes[i]->failed[0] && !outcomes[i]->c->command;
+	}
+	puts("");
+	print_wrapped("bare, willneed", "without the library, and with it");
+	if (limit)
+		print_wrapped("limit", own ? "the same bytes in the cheapest way, forward, by "
+					     "as many threads" :
+					     "the file read forward, in the cheapest way");
+	print_wrapped("majflt, minflt", "page faults that waited for the device, and the others");
+	print_wrapped("dev reads, dev MiB", "what the device did meanwhile, for anybody");
+	print_wrapped("coverage", "of what was found cold, how much had been asked for before it "
+				  "was read; timeliness: how much of that had arrived; accuracy: "
+				  "how much of all that was asked for was of use");
+	if (own)
+		print_wrapped("it asked for N of M MiB",
+			      "the rest was left to the kernel's own readahead; copies are put "
+			      "in ascending order all the same");
+	if (bars)
+		print_wrapped("ok, over", "within what willneed is to reach (a bar), or not; "
+					  "-: it says nothing here");
+}
+
 void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
 		  size_t count)
 {
 	unsigned verdicts[VERDICT_MOOT + 1] = { 0 }, bars = 0, failed = 0, skipped = 0;
 	char place[PATH_MAX + 256] = "", last[PATH_MAX + 256] = "";
 	bool used[METRICS], reporting = false;
+	const char *group = "";
 
 	for (unsigned m = 0; m < METRICS; m++)
 		used[m] = column_used(outcomes, count, m);
@@ -155,6 +220,10 @@ void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
 		place_words(o, place, sizeof(place));
 		if (strcmp(place, last))
 			print_heading(place, o, used);
+		if ((strcmp(place, last) || strcmp(group, o->c->group)) &&
+		    bench_group_words(o->c))
+			print_wrapped(o->c->group, bench_group_words(o->c));
+		group = o->c->group;
 		snprintf(last, sizeof(last), "%s", place);
 		for (unsigned v = 0; v < VARIANTS; v++) {
 			if (v != VARIANT_LIMIT || o->c->limit)
@@ -163,11 +232,13 @@ void bench_report(const struct bench *b, struct bench_outcome *const *outcomes,
 		print_summary(o);
 		print_bars(o, verdicts);
 	}
+	for (unsigned v = 0; v <= VERDICT_MOOT; v++)
+		bars += verdicts[v];
+	if (failed + skipped < count)
+		print_legend(outcomes, count, bars);
 	printf("\n%zu case%s, %u failed", count, count == 1 ? "" : "s", failed);
 	if (skipped)
 		printf(", %u skipped", skipped);
-	for (unsigned v = 0; v <= VERDICT_MOOT; v++)
-		bars += verdicts[v];
 	if (bars)
 		printf("; %u bars: %u ok, %u over", bars, verdicts[VERDICT_OK],
 		       verdicts[VERDICT_OVER]);

@@ -53,7 +53,10 @@ static int read_workload(const struct bench_harvest *h, struct bench_run *run)
 	return 0;
 }
 
-/* "willneed: NAME VALUE" lines; several processes may each have left their own. */
+/*
+ * "willneed: NAME VALUE" lines; several processes may each have left their own.  Of what
+ * is 0 there is none, but without the library there is no file.
+ */
 static void read_counters(const char *path, struct bench_run *run)
 {
 	static const char *const names[COUNTERS] = {
@@ -65,14 +68,14 @@ static void read_counters(const char *path, struct bench_run *run)
 	char line[256], name[64];
 	double value;
 
+	for (unsigned c = 0; in && c < COUNTERS; c++)
+		run->counters[c] = 0;
 	while (in && fgets(line, sizeof(line), in)) {
 		if (sscanf(line, "willneed: %63s %lf", name, &value) != 2)
 			continue;
 		for (unsigned c = 0; c < COUNTERS; c++) {
-			if (strcmp(name, names[c]))
-				continue;
-			run->counters[c] =
-				(isnan(run->counters[c]) ? 0 : run->counters[c]) + value;
+			if (!strcmp(name, names[c]))
+				run->counters[c] += value;
 		}
 	}
 	if (in)

@@ -47,25 +47,31 @@ static unsigned select_cases(const struct bench_args *args, struct bench_case *u
 	return n;
 }
 
-static int prepare_command(struct bench *b, const struct bench_args *args)
+/* An exit status, 0 when there is a command that can be measured. */
+static int check_command(const struct bench_args *args)
 {
-	struct bench_site *s = &b->sites[0];
 	char program[PATH_MAX];
 	const char *why;
+	int err;
 
 	if (!args->nfiles) {
 		wn_say("name the files that the command reads with --file");
-		return -EINVAL;
+		return WN_EXIT_USAGE;
 	}
-	if (wn_program_find(args->command[0], program) < 0) {
-		wn_say("%s: cannot be run", args->command[0]);
-		return -ENOENT;
-	}
+	err = wn_program_find(args->command[0], program);
+	if (err)
+		return wn_not_run(args->command[0], -err);
 	why = wn_program_refusal(program);
-	if (why) {
-		wn_say("%s cannot be measured: %s", program, why);
-		return -EINVAL;
-	}
+	if (!why)
+		return 0;
+	wn_say("%s cannot be measured: %s", program, why);
+	return WN_EXIT_USAGE;
+}
+
+static int prepare_command(struct bench *b, const struct bench_args *args)
+{
+	struct bench_site *s = &b->sites[0];
+
 	for (; s->nfiles < args->nfiles; s->nfiles++) {
 		int err = bench_file_take(&s->files[s->nfiles], args->files[s->nfiles]);
 
@@ -225,13 +231,23 @@ int cmd_bench(int argc, char **argv)
 		wn_say("no case is named %s (--list shows them)", args.only);
 		return WN_EXIT_USAGE;
 	}
+	if (args.command) {
+		int refused = check_command(&args);
+
+		if (refused)
+			return refused;
+	}
 	b.verify = args.verify;
 	b.ignore_output = args.ignore_output;
 	b.keep = args.keep;
 	bench_catch_signals();
-	if (prepare(&b, &args, any_plain(selected, count, &args)) == 0 &&
-	    measure_all(&b, &args, selected, count, outcomes, &done) == 0 && !bench_stop)
-		status = 0;
+	if (prepare(&b, &args, any_plain(selected, count, &args)) == 0) {
+		progress_end();
+		bench_estimate(&b, &args, selected, count);
+		if (measure_all(&b, &args, selected, count, outcomes, &done) == 0 &&
+		    !bench_stop)
+			status = 0;
+	}
 	/* Before anything is printed: nobody may be there to read it. */
 	for (unsigned i = 0; i < SITES_MAX; i++)
 		bench_site_drop(&b.sites[i], args.keep);

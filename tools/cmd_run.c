@@ -12,6 +12,7 @@
 struct run_args {
 	const char *library;
 	bool verbose;
+	bool curious;		/* the library is to print something */
 	bool marked;		/* by "--": the command is no misspelt verb */
 	char **command;
 };
@@ -30,29 +31,35 @@ static const struct argp_option run_options[] = {
 	{ 0 },
 };
 
+static error_t set_setting(struct run_args *args, const char *assignment)
+{
+	int outcome = wn_settings_apply(assignment);
+
+	if (outcome < 0)
+		exit(WN_EXIT_USAGE);
+	args->curious |= outcome > 0;
+	return 0;
+}
+
 static error_t run_parse(int key, char *arg, struct argp_state *state)
 {
 	struct run_args *args = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->err_stream = NULL;	/* getopt's own line is enough */
-		return 0;
 	case 's':
-		return setenv("WILLNEED_STATS", "stderr", 1) ? errno : 0;
+		return set_setting(args, "stats=stderr");
 	case 'v':
 		args->verbose = true;
 		return 0;
 	case KEY_LOG:
 		if (wn_settings_log(arg) < 0)
 			exit(WN_EXIT_USAGE);
+		args->curious = true;
 		return 0;
 	case KEY_SET:
-		if (wn_settings_apply(arg) < 0)
-			exit(WN_EXIT_USAGE);
-		return 0;
+		return set_setting(args, arg);
 	case KEY_OFF:
-		return setenv("WILLNEED", "off", 1) ? errno : 0;
+		return set_setting(args, "mode=off");
 	case KEY_LIBRARY:
 		args->library = arg;
 		return 0;
@@ -91,6 +98,35 @@ static const struct argp run_argp = {
 	.help_filter = run_help,
 };
 
+/* Who wants to see something of the library is told why there will be nothing. */
+static void tell(const struct run_args *args, const char *library, const char *program,
+		 const char *refusal)
+{
+	const char *dormant = wn_settings_dormant(program);
+
+	if (!args->verbose && !(args->curious && (refusal || dormant)))
+		return;
+	if (refusal)
+		wn_say("%s runs without the library: %s", program, refusal);
+	else if (dormant)
+		wn_say("%s runs with %s, which leaves it alone: %s", program, library, dormant);
+	else
+		wn_say("%s runs with %s", program, library);
+	if (args->verbose && !refusal)
+		wn_settings_tell();
+}
+
+/* The library counts for every process, and prints a line for this one in any case. */
+static int name_process(const struct run_args *args)
+{
+	char pid[24];
+
+	if (!args->curious)
+		return 0;
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	return setenv("WILLNEED_STATS_PID", pid, 1) ? -errno : 0;
+}
+
 /* LD_PRELOAD with the library, or without it where the program cannot have it. */
 static int set_preload(const struct run_args *args, const char *library,
 		       const char *program)
@@ -98,12 +134,7 @@ static int set_preload(const struct run_args *args, const char *library,
 	const char *why = wn_program_refusal(program);
 	char *value;
 
-	if (args->verbose && why) {
-		wn_say("%s runs without the library: %s", program, why);
-	} else if (args->verbose) {
-		wn_say("%s runs with %s", program, library);
-		wn_settings_tell();
-	}
+	tell(args, library, program, why);
 	value = wn_preload_join(why ? NULL : library, getenv("LD_PRELOAD"));
 	if (!value)
 		return -ENOMEM;
@@ -113,19 +144,13 @@ static int set_preload(const struct run_args *args, const char *library,
 	return 0;
 }
 
-static int exec_failed(const char *name, int err)
-{
-	wn_say("%s: %s", name, strerror(err));
-	return err == ENOENT ? WN_EXIT_NOTFOUND : WN_EXIT_NOEXEC;
-}
-
 /* Only where there is no such command: who has one called "bunch" may run it. */
 static int not_found(const char *name, bool maybe_verb)
 {
 	const char *verb = maybe_verb ? wn_verb_like(name) : NULL;
 
 	if (!verb)
-		return exec_failed(name, ENOENT);
+		return wn_not_run(name, ENOENT);
 	wn_say("there is no command '%s': is the verb '%s' meant?", name, verb);
 	return WN_EXIT_USAGE;
 }
@@ -145,13 +170,15 @@ int cmd_run(int argc, char **argv)
 		return not_found(args.command[0],
 				 !args.marked && !strcmp(argv[0], "willneed"));
 	if (err)
-		return exec_failed(args.command[0], -err);
+		return wn_not_run(args.command[0], -err);
 	err = set_preload(&args, library, program);
+	if (!err)
+		err = name_process(&args);
 	if (err) {
-		wn_say("cannot set LD_PRELOAD: %s", strerror(-err));
+		wn_say("cannot set the environment: %s", strerror(-err));
 		return WN_EXIT_USAGE;
 	}
 	/* execvp and not execv of what was found: it also runs scripts without "#!". */
 	execvp(args.command[0], args.command);
-	return exec_failed(args.command[0], errno);
+	return wn_not_run(args.command[0], errno);
 }

@@ -132,13 +132,27 @@ static bool needs_sanitizer(const struct image *im)
 	return false;
 }
 
-static bool gains_privilege(const struct image *im)
+/* In a program that gains privileges the loader takes libraries of the system's only. */
+static bool gains_privilege(const char *path)
 {
-	if ((im->st.st_mode & S_ISUID) && im->st.st_uid != geteuid())
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	if ((st.st_mode & S_ISUID) && st.st_uid != geteuid())
 		return true;
-	if ((im->st.st_mode & S_ISGID) && im->st.st_gid != getegid())
+	if ((st.st_mode & S_ISGID) && st.st_gid != getegid())
 		return true;
-	return geteuid() && fgetxattr(im->fd, "security.capability", NULL, 0) > 0;
+	return geteuid() && getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+/* The loader of musl stops at what it cannot resolve, instead of going on without it. */
+static bool is_of_other_libc(const struct image *im)
+{
+	const ElfW(Phdr) *interp = find_segment(im, PT_INTERP);
+	const char *path = interp ? image_at(im, interp->p_offset, interp->p_filesz) : NULL;
+
+	return path && memmem(path, interp->p_filesz, "/ld-musl-", 9);
 }
 
 static const char *elf_refusal(const struct image *im)
@@ -153,8 +167,8 @@ static const char *elf_refusal(const struct image *im)
 		return "it is a program for another processor";
 	if (!find_segment(im, PT_INTERP))
 		return "it is linked statically";
-	if (gains_privilege(im))
-		return "it gains privileges when run";
+	if (is_of_other_libc(im))
+		return "it is a program of another C library";
 	if (needs_sanitizer(im))
 		return "it is built with a sanitizer, whose runtime must come first";
 	return NULL;
@@ -237,14 +251,17 @@ const char *wn_program_refusal(const char *path)
 		const char *why;
 		bool script;
 
+		const char *gains = gains_privilege(path) ? "it gains privileges when run" : NULL;
+
 		/* What we may run but not read is not known: it is taken for harmless. */
 		if (image_open(&im, path) < 0)
-			return NULL;
+			return gains;
 		script = script_interpreter(&im, interpreter);
 		why = script ? NULL : elf_refusal(&im);
 		image_close(&im);
+		/* The kernel gives a script no privileges. */
 		if (!script)
-			return why;
+			return why ? why : gains;
 		path = interpreter;
 	}
 	return NULL;

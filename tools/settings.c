@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Settings as the tool sees them: help, and a check before the environment is set. */
 #include "tool.h"
+#include "base/text.h"
 #include "log.h"
 #include "options.h"
 
@@ -11,11 +12,11 @@
 #include <unistd.h>
 
 struct setting {
-	const char *name, *environment, *def, *allowed, *help;
+	const char *name, *environment, *type, *def, *allowed, *help;
 };
 
 #define WN_OPTION(id, name, environment, type, def, allowed, when, help) \
-	[WN_OPT_##id] = { name, environment, def, allowed, help },
+	[WN_OPT_##id] = { name, environment, #type, def, allowed, help },
 static const struct setting settings[WN_OPT_COUNT] = {
 #include "options.def"
 };
@@ -63,6 +64,17 @@ void wn_settings_tell(void)
 	}
 }
 
+static void say_allowed(const struct setting *s, const char *value)
+{
+	if (!strcmp(s->type, "TEXT"))
+		wn_say("%s cannot be '%s': allowed is at most 255 characters", s->name, value);
+	else if (!strcmp(s->type, "SIZE"))
+		wn_say("%s cannot be '%s': allowed is %s, in bytes or with K, M, G or T",
+		       s->name, value, s->allowed);
+	else
+		wn_say("%s cannot be '%s': allowed is %s", s->name, value, s->allowed);
+}
+
 /* By the library's own parser, so that the two cannot differ. */
 static int set(enum wn_option id, const char *value)
 {
@@ -70,9 +82,7 @@ static int set(enum wn_option id, const char *value)
 	struct wn_options scratch;
 
 	if (wn_options_parse(&scratch, id, value) < 0) {
-		wn_say("%s cannot be '%s': allowed is %s", s->name, value,
-		       id >= (int)WN_OPTION_FIRST_TEXT ? "at most 255 characters" :
-							 s->allowed);
+		say_allowed(s, value);
 		return -EINVAL;
 	}
 	if (setenv(s->environment, value, 1) < 0) {
@@ -106,8 +116,17 @@ static int set_output(enum wn_option id, const char *file)
 
 static int set_any(enum wn_option id, const char *value)
 {
-	return id == WN_OPT_LOG || id == WN_OPT_STATS ? set_output(id, value) :
-							set(id, value);
+	int err;
+
+	if (id != WN_OPT_LOG && id != WN_OPT_STATS)
+		return set(id, value);
+	err = set_output(id, value);
+	return err ? err : 1;
+}
+
+static bool is_name(const char *name, const char *text, size_t length)
+{
+	return strlen(name) == length && !strncmp(name, text, length);
 }
 
 int wn_settings_log(const char *file)
@@ -125,12 +144,34 @@ int wn_settings_apply(const char *assignment)
 		return -EINVAL;
 	}
 	for (int id = 0; id < WN_OPT_COUNT; id++) {
-		const char *name = settings[id].name;
+		const struct setting *s = &settings[id];
 
-		if (strlen(name) == length && !strncmp(name, assignment, length))
+		if (is_name(s->name, assignment, length) ||
+		    is_name(s->environment, assignment, length))
 			return set_any((enum wn_option)id, equal + 1);
 	}
 	wn_say("there is no setting '%.*s' (--help-options lists them)", (int)length,
 	       assignment);
 	return -EINVAL;
+}
+
+const char *wn_settings_dormant(const char *program)
+{
+	enum { COMM_MAX = 15 };	/* as much of a name as the kernel keeps */
+	const char *slash = strrchr(program, '/'), *only, *skip;
+	struct wn_options o;
+	char comm[COMM_MAX + 1];
+
+	snprintf(comm, sizeof(comm), "%s", slash ? slash + 1 : program);
+	wn_options_defaults(&o);
+	wn_options_environment(&o, environ, NULL);
+	only = wn_option_text(&o, WN_OPT_ONLY);
+	skip = wn_option_text(&o, WN_OPT_SKIP);
+	if (o.value[WN_OPT_MODE] == WN_MODE_OFF)
+		return "WILLNEED is off";
+	if (only && wn_word_index(only, ',', comm) < 0)
+		return "WILLNEED_ONLY does not name it";
+	if (skip && wn_word_index(skip, ',', comm) >= 0)
+		return "WILLNEED_SKIP names it";
+	return NULL;
 }

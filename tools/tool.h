@@ -24,6 +24,9 @@ enum {
 /* "willneed: MESSAGE" as one line on stderr. */
 void wn_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Says why a command is not run (err: as errno), and gives the exit status for it. */
+int wn_not_run(const char *name, int err);
+
 /* The lines of --help that name the verbs; to be freed. */
 char *wn_verbs_help(void);
 
@@ -39,14 +42,21 @@ void wn_settings_print(void);
 void wn_settings_tell(void);
 
 /*
- * "NAME=VALUE" into the environment, checked as the library will check it; a file that is
- * to be written to is opened, made if need be, and closed again.  Says what is wrong.
- * 0 or a negative errno.
+ * "NAME=VALUE" into the environment, checked as the library will check it; NAME may be the
+ * variable's too.  A file that is to be written to is opened, made if need be, and closed
+ * again.  Says what is wrong.  1 where the library is told to print something, else 0, or
+ * a negative errno.
  */
 int wn_settings_apply(const char *assignment);
 
 /* The same for "log=FILE". */
 int wn_settings_log(const char *file);
+
+/*
+ * Which setting of the environment makes the library leave a program of this file alone,
+ * or NULL.
+ */
+const char *wn_settings_dormant(const char *program);
 
 /* -- preload.c: the library --------------------------------------------------- */
 

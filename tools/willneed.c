@@ -7,6 +7,7 @@
 #include "tool.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,15 @@ void wn_say(const char *format, ...)
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+}
+
+int wn_not_run(const char *name, int err)
+{
+	if (!*name)
+		wn_say("the name of the command is empty");
+	else
+		wn_say("%s: %s", name, strerror(err));
+	return err == ENOENT ? WN_EXIT_NOTFOUND : WN_EXIT_NOEXEC;
 }
 
 char *wn_verbs_help(void)

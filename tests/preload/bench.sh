@@ -48,7 +48,10 @@ cell()
 
 # -- The lists -------------------------------------------------------------------------
 
-"$willneed" bench --list >"$tmp/list"
+"$willneed" bench --list >"$tmp/all"
+sed -n 's/^  //p' "$tmp/all" >"$tmp/list"
+same "all groups are told in words" "$(grep -vcE '^(  |[A-Z][0-9]+: [a-z0-9])' "$tmp/all")" 0
+same "none twice" "$(sed -n 's/^\([A-Z0-9]*\): .*/\1/p' "$tmp/all" | sort | uniq -d)" ""
 at_least "cases are listed" "$(wc -l <"$tmp/list")" 80
 same "no two have the same name" "$(cut -d ' ' -f 1 "$tmp/list" | sort | uniq -d)" ""
 "$WN_BUILDDIR/willneed-workload" --help >"$tmp/patterns"
@@ -105,10 +108,46 @@ uncached_and_plain()
 }
 tries uncached_and_plain
 verdict "an uncached read, and a plain one"
+bench --runs 2 --only W5-4K,M9-read-4K --json
+same "it says beforehand how much there is to do" \
+	"$(grep -c '^willneed: 2 cases, 2 times each: 10 runs' "$tmp/bench.err")" 1
+if have python3; then
+	check "and JSON is JSON all the same" python3 -m json.tool "$tmp/table"
+else
+	skip "and JSON is JSON all the same" "no python3"
+fi
 bench --only N9-pread
 same "sixty files" $status 0
+[ $status -eq 0 ] || sed 's/^/# /' "$tmp/table" "$tmp/bench.err"
 at_least "sixty files: the last 4 MiB of each are read" "$(cell bare "read MiB")" 239
 same "and none of them is left" "$(ls "$scratch")" ""
+# awaits FILE PATTERN: until the file has it, for ten seconds at most.
+awaits()
+{
+	for _ in $(seq 100); do
+		! grep -qs -e "$2" "$1" || return 0
+		sleep 0.1
+	done
+	complain "no '$2' in $1: $(cat "$1")"
+}
+
+# Both would make, use and remove the same file.
+noted "$willneed" bench --dir "$scratch" --size 64M --runs 100 --only M9-load \
+	>"$tmp/first.out" 2>"$tmp/first.err" </dev/null &
+first=$!
+awaits "$tmp/first.err" "1/1"
+pid=$(tail -n 1 "$tmp/numbers")
+bench --only M9-load &
+second=$!
+awaits "$tmp/bench.err" "waiting for the end of another bench (process $pid)"
+[ ! -s "$tmp/table" ] || complain "it did not wait"
+kill -s TERM "$pid"
+wait $first
+want "exit status of the first" $? == 143
+wait $second
+awaits "$tmp/table" "1 case, 0 failed"
+[ -z "$(ls "$scratch")" ] || complain "left: $(ls "$scratch")"
+verdict "two in one folder: the second waits"
 if ! is_root; then
 	for what in "loop devices" "limits of a device" "cgroups" "as nobody"; do
 		skip "$what" "not root"
@@ -189,6 +228,84 @@ done
 
 # -- Limits ----------------------------------------------------------------------------
 
+# knobs: of the loop device.
+knobs()
+{
+	cat "$queue/max_sectors_kb" "$queue/read_ahead_kb" | tr '\n' ' '
+}
+
+# measuring OPTION...: a bench of a file on the loop device, in the background, which has
+# begun with its first run; its number is in pid.
+measuring()
+{
+	rm -f "$tmp/begun"
+	"$willneed" bench --dir "$scratch" --runs 1 "$@" --file "$mnt/data" \
+		sh -c "echo >'$tmp/begun'; while [ ! -e '$tmp/go' ]; do sleep 0.1; done
+			cat '$mnt/data'" >"$tmp/first.out" 2>"$tmp/first.err" </dev/null &
+	pid=$!
+	echo $pid >>"$tmp/numbers"
+	for _ in $(seq 100); do
+		[ ! -e "$tmp/begun" ] || break
+		sleep 0.1
+	done
+	[ -e "$tmp/begun" ] || complain "it has not begun: $(cat "$tmp/first.err")"
+}
+
+# Whatever ends it, and whoever else measures on the device or sets it.
+sets_back()
+{
+	rm -f "$tmp/go"
+	for signal in INT:2 TERM:15 HUP:1 QUIT:3; do
+		number=${signal#*:}
+		signal=${signal%:*}
+		measuring --max-sectors-kb 128 --read-ahead-kb 64
+		[ "$(knobs)" = "128 64 " ] || complain "it measures at $(knobs)"
+		kill -s $signal $pid
+		wait $pid
+		want "SIG$signal: exit status" $? == $((128 + number))
+		[ "$(knobs)" = "512 256 " ] || complain "SIG$signal leaves $(knobs)"
+	done
+	"$willneed" bench --dir "$scratch" --runs 1 --max-sectors-kb 128 --read-ahead-kb 64 \
+		--file "$mnt/data" false >"$tmp/first.out" 2>&1
+	want "exit status of a run that fails" $? == 1
+	[ "$(knobs)" = "512 256 " ] || complain "a run that fails leaves $(knobs)"
+	verdict "limits are set back after signals and failures"
+
+	rm -f "$tmp/found"
+	measuring --max-sectors-kb 128 --read-ahead-kb 64
+	noted "$willneed" bench --dir "$scratch" --runs 1 --read-ahead-kb 96 \
+		--file "$mnt/data" sh -c "cat $queue/read_ahead_kb >>'$tmp/found'; cat '$mnt/data'" \
+		>"$tmp/second.out" 2>"$tmp/second.err" </dev/null &
+	second=$!
+	awaits "$tmp/second.err" "waiting for the end of another bench (process $pid)"
+	[ ! -e "$tmp/found" ] || complain "it has begun, at $(cat "$tmp/found")"
+	echo >"$tmp/go"
+	wait $pid
+	want "exit status of the first" $? == 0
+	wait $second
+	want "exit status of the second" $? == 0
+	[ "$(sort -u "$tmp/found")" = 96 ] || complain "the second measured at $(cat "$tmp/found")"
+	[ "$(knobs)" = "512 256 " ] || complain "they leave $(knobs)"
+	verdict "two at a time: the second waits, and both set back what was there"
+
+	rm -f "$tmp/go" "$tmp/second.err"
+	measuring --max-sectors-kb 128 --read-ahead-kb 64
+	noted "$willneed" bench --dir "$scratch" --runs 1 --read-ahead-kb 96 \
+		--file "$mnt/data" cat "$mnt/data" >"$tmp/second.out" 2>"$tmp/second.err" &
+	second=$!
+	awaits "$tmp/second.err" waiting
+	kill -s TERM "$(tail -n 1 "$tmp/numbers")"
+	wait $second
+	want "exit status of one that waits" $? == 143
+	echo 32 >"$queue/read_ahead_kb"
+	echo >"$tmp/go"
+	wait $pid
+	[ "$(knobs)" = "512 32 " ] || complain "it leaves $(knobs)"
+	want "lines about it" "$(grep -c 'read_ahead_kb is left at 32' "$tmp/first.err")" == 1
+	loop_limits 256 512
+	verdict "what somebody else has set meanwhile is left alone, and told"
+}
+
 # What a program finds while it is measured; each line twice, bare and preloaded.
 found()
 {
@@ -219,6 +336,7 @@ if loop_fs ext4 200 256 512; then
 	same "limits of the device are set" "$(found)" "128 64 "
 	same "and set back" "$(cat "$queue/max_sectors_kb" "$queue/read_ahead_kb" |
 		tr '\n' ' ')" "512 256 "
+	sets_back
 	# The one that resets the other.
 	rm -f "$tmp/found"
 	bench --max-sectors-kb 128 --file "$mnt/data" \

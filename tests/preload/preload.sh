@@ -205,10 +205,14 @@ wcmp()
 	result $? "$what" "$tmp/check.out"
 }
 
-# counter NAME: from $tmp/stats, which WILLNEED_STATS named.
+# counter NAME: of the process that was the last to print any into $tmp/stats, which
+# WILLNEED_STATS named.  0 is not printed; nothing where no library has opened the file.
 counter()
 {
-	sed -n "s/^willneed: $1 //p" "$tmp/stats" 2>/dev/null | tail -n 1
+	[ ! -f "$tmp/stats" ] || awk -v name="$1" '
+		/^willneed: process / { value = 0 }
+		$2 == name { value = $3 }
+		END { print value ? value : 0 }' "$tmp/stats"
 }
 
 # helped DESCRIPTION COMMAND...: succeeds, and was helped by the library: a test of what

@@ -101,9 +101,65 @@ if $CC -static -o "$tmp/static" -x c - <<-'END' 2>"$tmp/cc.log"; then
 	same "-v tells why a program runs without it" "$(cat "$tmp/run.err")" \
 		"willneed: $tmp/static runs without the library: it is linked statically"
 	same "and it does run" $status 7
+	for option in -s "--log stderr" "--set stats=stderr" "--set WILLNEED_LOG=$tmp/log"; do
+		# shellcheck disable=SC2086  # several words
+		ran "$willneed" $option "$tmp/static"
+		same "$option: who waits for output is told why there is none" \
+			"$(cat "$tmp/run.err")" \
+			"willneed: $tmp/static runs without the library: it is linked statically"
+	done
+	ran env WILLNEED_STATS="$tmp/unused" "$willneed" "$tmp/static"
+	same "but a variable alone makes nobody talk" "$(cat "$tmp/run.err")" ""
+	refused "bench: nor can it be measured" "linked statically" \
+		"$willneed" bench --file /etc/passwd "$tmp/static"
 else
 	skip "-v tells why a program runs without it" "no static libc"
 fi
+cp /bin/true "$tmp/true"
+LC_ALL=C sed 's,/ld-linux-x86-64\.so\.2,/ld-musl-x86_64.so.1\x00,; s,/ld-linux-aarch64\.so\.1,/ld-musl-aarch64.so.1\x00,' \
+	"$tmp/true" >"$tmp/musl"
+chmod 755 "$tmp/musl"
+ran "$willneed" -v "$tmp/musl"
+at_least "a program of musl runs without it" \
+	"$(grep -c 'musl runs without the library: .* C library' "$tmp/run.err")" 1
+if is_root && have setpriv; then
+	chmod 711 "$tmp"
+	# Whom it belongs to does not matter when it cannot even be read.
+	for mode in 4755 4711 2755; do
+		chmod $mode "$tmp/true"
+		ran setpriv --reuid 65534 --regid 65534 --clear-groups "$willneed" -s "$tmp/true"
+		same "a program that gains privileges, mode $mode" "$(cat "$tmp/run.err")" \
+			"willneed: $tmp/true runs without the library: it gains privileges when run"
+	done
+	chmod 755 "$tmp/true"
+else
+	skip "a program that gains privileges" "not root, or no setpriv"
+fi
+"$willneed" -s true 2>"$tmp/run.err" &
+pid=$!
+wait $pid
+same "-s: a program with nothing to count" "$(cat "$tmp/run.err")" \
+	"willneed: process $pid (true): nothing to do"
+ran "$willneed" -s timeout 10 true
+same "-s: but none that it starts" \
+	"$(sed 's/process [0-9]*/process/' "$tmp/run.err")" \
+	"willneed: process (timeout): nothing to do"
+printf '#!/bin/sh\nexit 0\n' >"$tmp/sixteen-letters--"
+chmod 755 "$tmp/sixteen-letters--"
+while read -r setting program why; do
+	ran env "$setting" "$willneed" -v "$program"
+	same "-v tells that it is left alone: $setting $program" \
+		"$(sed -n '1s/.*, which leaves it alone: //p' "$tmp/run.err")" "$why"
+done <<-END
+	WILLNEED_SKIP=cat,true true WILLNEED_SKIP names it
+	WILLNEED_SKIP=cat true
+	WILLNEED_SKIP=sixteen-letters $tmp/sixteen-letters-- WILLNEED_SKIP names it
+	WILLNEED_SKIP=sh $tmp/sixteen-letters--
+	WILLNEED_ONLY=cat true WILLNEED_ONLY does not name it
+	WILLNEED_ONLY=cat,true true
+	WILLNEED=off true WILLNEED is off
+	WILLNEED=observe true
+END
 
 # -- What it refuses -------------------------------------------------------------------
 
@@ -132,11 +188,28 @@ ran sh -c "cd '$tmp' &&
 	exec '$willneed' --log here --set stats=there sh -c 'cd /; exec true'"
 same "a file that is named relatively" "$(ls "$tmp/here" "$tmp/there")" "$tmp/here
 $tmp/there"
-at_least "is found when the command changes directory" "$(grep -c maps "$tmp/there")" 1
+at_least "is found when the command changes directory" "$(grep -c true "$tmp/there")" 1
 
 refused "--set without a value" "NAME=VALUE" "$willneed" --set window echo started
 refused "--set of nothing that there is" "no setting" "$willneed" --set windows=1M echo started
-refused "an option that there is not" "--nonsense" "$willneed" --nonsense echo started
+refused "--set without a suffix that there is" "in bytes or with K, M, G or T" \
+	"$willneed" --set window=64MB echo started
+ran "$willneed" -v --set WILLNEED_WINDOW=1M true
+at_least "--set with the variable's name" "$(grep -c WILLNEED_WINDOW=1M "$tmp/run.err")" 1
+# As usual, in two lines: what is wrong, and where to look.
+for options in --nonsense -x -sx "bench --nonsense" "bench -x" "bench --size"; do
+	# shellcheck disable=SC2086  # several words
+	ran "$willneed" $options
+	want "exit status" $status == 2
+	want "lines on stderr" "$(wc -l <"$tmp/run.err")" == 2
+	[ ! -s "$tmp/run.out" ] || complain "it printed: $(cat "$tmp/run.out")"
+	case $options in
+	bench*) verb=" bench" ;;
+	*) verb= ;;
+	esac
+	grep -q "Try .willneed$verb --help" "$tmp/run.err" || complain "$(cat "$tmp/run.err")"
+	verdict "wrong options: $options"
+done
 refused "no command" "no command" "$willneed"
 while read -r option value allowed; do
 	refused "bench: $option $value" "$allowed" "$willneed" bench "$option" "$value"
@@ -189,6 +262,19 @@ for name in nonsense rerun x ./benc; do
 	ran "$willneed" "$name"
 	same "no command, and like no verb: $name" $status 127
 	same "no command, and like no verb: $name: lines" "$(wc -l <"$tmp/run.err")" 1
+done
+
+for verb in run "bench --file /etc/passwd"; do
+	# shellcheck disable=SC2086  # several words
+	ran "$willneed" $verb /nonexistent/command
+	same "$verb: a command that there is not" $status 127
+	# shellcheck disable=SC2086
+	ran "$willneed" $verb /etc/passwd
+	same "$verb: a command that is none" $status 126
+	# shellcheck disable=SC2086
+	ran "$willneed" $verb ""
+	same "$verb: a command without a name" "$status $(cat "$tmp/run.err")" \
+		"127 willneed: the name of the command is empty"
 done
 
 # -- bench with a command of the user's ------------------------------------------------
