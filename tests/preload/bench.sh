@@ -99,10 +99,17 @@ verdict "wrong options get one line"
 
 # -- What it measures ------------------------------------------------------------------
 
+# measures CASE: it does, unless somebody else sets the disk's read-ahead size meanwhile.
+measures()
+{
+	bench --only "$1"
+	hope "exit status ($(tail -n 1 "$tmp/bench.err"))" "$status" == 0
+	[ "$status" -eq 0 ]
+}
+
 uncached_and_plain()
 {
-	bench --only W5-4K
-	want "exit status" "$status" == 0
+	measures W5-4K || return
 	want "plain: MiB cached" "$(cell limit "cache MiB")" ">=" 60
 	hope "uncached: MiB cached" "$(cell willneed "cache MiB")" "<=" 32
 }
@@ -116,9 +123,8 @@ if have python3; then
 else
 	skip "and JSON is JSON all the same" "no python3"
 fi
-bench --only N9-pread
-same "sixty files" $status 0
-[ $status -eq 0 ] || sed 's/^/# /' "$tmp/table" "$tmp/bench.err"
+tries measures N9-pread
+verdict "sixty files"
 at_least "sixty files: the last 4 MiB of each are read" "$(cell bare "read MiB")" 239
 same "and none of them is left" "$(ls "$scratch")" ""
 # awaits FILE PATTERN: until the file has it, for ten seconds at most.
@@ -196,7 +202,7 @@ else
 		done
 		mounted=$(grep -c willneed-mount "/proc/$pid/mounts")
 		sleep 1
-		kill -s $signal $pid
+		kill -s "$signal" "$pid"
 		wait $pid
 		# The workload that was killed with it takes a moment, and so does the kernel.
 		for _ in $(seq 50); do
@@ -260,8 +266,8 @@ sets_back()
 		signal=${signal%:*}
 		measuring --max-sectors-kb 128 --read-ahead-kb 64
 		[ "$(knobs)" = "128 64 " ] || complain "it measures at $(knobs)"
-		kill -s $signal $pid
-		wait $pid
+		kill -s "$signal" "$pid"
+		wait "$pid"
 		want "SIG$signal: exit status" $? == $((128 + number))
 		[ "$(knobs)" = "512 256 " ] || complain "SIG$signal leaves $(knobs)"
 	done
