@@ -119,6 +119,11 @@ void wn_engine_close_files(const struct wn_kernel *k, bool all);
 uint64_t wn_ride_from(const struct wn_engine_file *f, const struct wn_order *o,
 		      uint64_t near);
 
+/* For the log: how a file is asked for (error: why it is not open), and a change of that. */
+void wn_engine_tell_way(const struct wn_kernel *k, const struct wn_engine_file *f, int error);
+void wn_engine_tell_fall(const struct wn_kernel *k, const struct wn_engine_file *f,
+			 const char *why);
+
 /* The ways, one file each; the end of what was asked for is returned. */
 uint64_t wn_ride(const struct wn_kernel *k, const struct wn_engine_file *f,
 		 struct wn_lane *lane, struct wn_cover_file id, const struct wn_order *o);

@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "fetch.h"
 #include "runtime.h"
+#include "why.h"
 
 #define MS 1000000u
 /* How often a reader's speed is measured, and what of its way may lie ahead of it. */
@@ -228,12 +229,17 @@ void wn_serve_walk(struct wn_loop *l, int index)
 	w->alone = w->doubted || w->piece;
 	if (w->alone)
 		floor = wn_page_size();
-	if (wn_mode() != WN_MODE_ON || w->steps < WN_WALK_STEPS ||
-	    (!w->down && (w->huge || (wn_load(&file->wide) && !w->doubted))))
+	if (wn_mode() != WN_MODE_ON || w->steps < WN_WALK_STEPS || (!w->down && w->huge))
 		return;
+	if (!w->down && wn_load(&file->wide) && !w->doubted) {
+		wn_why_tracked(l->k.options, WN_WHY_WIDE, file, w->thread);
+		return;
+	}
 	w->cached = !w->asking && !w->read && is_cached_ahead(l, w, window);
-	if (w->cached)
+	if (w->cached) {
+		wn_why_tracked(l->k.options, WN_WHY_CACHED, file, w->thread);
 		return;
+	}
 	wn_policy_refresh(&l->st->policy, l->k.options, l->now, wn_memory_headroom);
 	gauge(w, l->now);
 	if (!w->down)
@@ -245,8 +251,12 @@ void wn_serve_walk(struct wn_loop *l, int index)
 		if (!w->down)
 			o.to = wn_min(o.to, wn_round_down(next_reader(&l->st->walks, w),
 						     WN_NEIGHBOURHOOD));
-		if (o.to <= o.from || is_vain(l, w, &o))
+		if (o.to <= o.from)
 			return;
+		if (is_vain(l, w, &o)) {
+			wn_why_tracked(l->k.options, WN_WHY_NEAR_END, file, w->thread);
+			return;
+		}
 		before = w->edge;
 		wn_count(&l->st->stats, walks, !w->asking);
 		if (!w->asking)
@@ -298,6 +308,9 @@ void wn_serve_read(struct wn_loop *l, const struct wn_access *a)
 		apart = wn_walk_leaves_gaps(&l->st->walks, i);
 		wn_store(&read->crowd, wn_walk_crowded(&l->st->walks, i));
 	}
+	if (wn_load(&read->crowd))
+		wn_why_tracked(l->k.options, WN_WHY_CROWDED,
+			       &l->k.track->files.slot[a->file], a->thread);
 	wn_fetch_saw(l, a, i < 0 ? NULL : &l->st->walks.slot[i]);
 	wn_store(&read->gaps, apart);
 	if (apart && !(a->flags & WN_ACCESS_EXACT))
