@@ -221,7 +221,10 @@ static void copy_cold(struct job *j)
 		uint64_t asked = ensure_asked(j, n);
 		uint64_t faults;
 
-		report(j, WN_ACCESS_STEP, flags, n);
+		/* First, so that what the helper counts of it is never more. */
+		wn_count(&j->st->stats, demand_bytes, n);
+		wn_count(&j->st->stats, covered_bytes, asked);
+		report(j, WN_ACCESS_STEP, flags | (asked == n ? WN_ACCESS_COVERED : 0), n);
 		wake_when_due(j, n, asked < n);
 		faults = move_counting(j, n).faults;
 		flags = 0;
@@ -231,8 +234,6 @@ static void copy_cold(struct job *j)
 			wn_cover_forget(&j->st->cover, j->id, j->offset + j->done,
 					j->offset + j->n);
 		}
-		wn_count(&j->st->stats, demand_bytes, n);
-		wn_count(&j->st->stats, covered_bytes, asked);
 		wn_count(&j->st->stats, major_faults, faults);
 	}
 	if (j->done < j->n)

@@ -171,7 +171,7 @@ static bool open_lane(const struct wn_kernel *k, uint16_t file,
 		return true;
 	if (lane->fd1)
 		wn_sys->close((int)lane->fd1 - 1);
-	*lane = (struct wn_lane){ .file = file };
+	*lane = (struct wn_lane){ .file = file, .bought = lane->bought };
 	wn_text_add(&t, "/proc/thread-self/fd/");
 	wn_text_number(&t, f->fd1 - 1);
 	fd = wn_open_quietly(path);
@@ -226,7 +226,7 @@ uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_st
 	struct wn_cover_file c = { .file = s->file, .serial = s->serial };
 	struct wn_order rest = *o;
 	uint64_t known = wn_cover_asked(k->cover, c, o->from, o->to);
-	uint64_t at, end;
+	uint64_t before = wn_asked_ahead(k->stats), at, end;
 
 	wn_count(k->stats, orders, 1);
 	if (k->recorded)
@@ -245,6 +245,7 @@ uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_st
 	if (at < end)
 		at = wn_advise_address(k, s->file, f->chunk, at, end);
 	k->engine->lane[stream].advised = at;
+	k->engine->lane[stream].bought += wn_asked_ahead(k->stats) - before;
 	wn_engine_flush(k);
 	wn_cover_mark(k->cover, c, rest.from, at);
 	/* A failure is not tried again: it counts as asked for. */
@@ -329,6 +330,11 @@ void wn_engine_judge(const struct wn_kernel *k, int stream, uint16_t file, bool 
 	if (f->strikes >= STRIKES && f->way == WN_RIDE)
 		fall_back(k, f, "pages asked for are missing too often");
 	f->strikes = (uint8_t)wn_min(f->strikes, STRIKES);
+}
+
+void wn_engine_unused(const struct wn_kernel *k, int stream, uint64_t ahead)
+{
+	wn_count(k->stats, unused_bytes, wn_min(ahead, k->engine->lane[stream].bought));
 }
 
 void wn_engine_close_lane(const struct wn_kernel *k, int stream)

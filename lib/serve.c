@@ -20,7 +20,7 @@ void wn_serve_retired(void *ctx, int index)
 	struct wn_loop *l = ctx;
 	struct wn_walk *w = &l->st->walks.slot[index];
 
-	wn_count(&l->st->stats, unused_bytes, wn_walk_ahead(w));
+	wn_engine_unused(&l->k, WN_STREAMS + index, wn_walk_ahead(w));
 	wn_engine_close_lane(&l->k, WN_STREAMS + index);
 	w->live = false;
 }
@@ -80,7 +80,7 @@ static bool ask_down(struct wn_loop *l, int index, struct wn_walk *w,
 	struct wn_engine_file *f = &l->st->engine.file[w->file];
 	struct wn_stream s = { .file = w->file, .serial = w->serial };
 	struct wn_lane *lane = &l->k.engine->lane[WN_STREAMS + index];
-	uint64_t length = o->to - o->from;
+	uint64_t length = o->to - o->from, before = wn_asked_ahead(l->k.stats);
 	bool ripe = f->way == WN_RIDE && length >= f->unit && wn_seed_ripe(lane, o->from);
 	/* Without a seed the folios of a short ride would be small. */
 	bool ride = ripe || (f->way == WN_RIDE && length >= 4 * f->unit);
@@ -107,8 +107,7 @@ static bool ask_down(struct wn_loop *l, int index, struct wn_walk *w,
 	/* What is left to the kernel has not been asked for. */
 	if (leave)
 		w->first = o->from;
-	else
-		wn_count(&l->st->stats, walk_bytes, length);
+	wn_count(&l->st->stats, walk_bytes, wn_asked_ahead(l->k.stats) - before);
 	return true;
 }
 
@@ -116,9 +115,10 @@ static void ask_up(struct wn_loop *l, int index, struct wn_walk *w,
 		   const struct wn_order *o)
 {
 	struct wn_stream s = { .file = w->file, .serial = w->serial, .pos = o->from };
+	uint64_t before = wn_asked_ahead(l->k.stats);
 
 	w->edge = wn_engine_ask(&l->k, WN_STREAMS + index, &s, o);
-	wn_count(&l->st->stats, walk_bytes, wn_above(w->edge, o->from));
+	wn_count(&l->st->stats, walk_bytes, wn_asked_ahead(l->k.stats) - before);
 }
 
 /*
@@ -285,8 +285,10 @@ bool wn_serve_stride(struct wn_loop *l, const struct wn_access *a, uint64_t leas
 		return false;
 	while (wn_mode() == WN_MODE_ON &&
 	       wn_stride_order(r, most_ahead(l, &none), f->size, &o)) {
+		uint64_t before = wn_asked_ahead(l->k.stats);
+
 		wn_engine_ask_exactly(&l->k, id, &o);
-		wn_count(&l->st->stats, walk_bytes, o.to - o.from);
+		wn_count(&l->st->stats, walk_bytes, wn_asked_ahead(l->k.stats) - before);
 	}
 	return true;
 }
