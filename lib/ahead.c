@@ -162,7 +162,10 @@ static bool leave_to_kernel(struct wn_piece_file *f, const struct wn_piece *p, i
 {
 	uint64_t at = offset + SERVED;
 
-	if (wn_load(&f->shared) || wn_load(&f->narrow) >= PROOF)
+	bool shared = wn_load(&f->shared) &&
+		      wn_load(&f->entered) - wn_load(&f->shared_at) <= WN_PIECE_PATIENCE;
+
+	if (shared || wn_load(&f->narrow) >= PROOF)
 		return false;
 	/* A look at each piece. */
 	if (wn_load(&p->run) < LONG || offset % WN_PIECE >= wn_load(&f->last) || at >= f->size)

@@ -8,6 +8,7 @@
 #include "base/sys.h"
 #include "helper.h"
 #include "runtime.h"
+#include "why.h"
 
 /* The first look: so little that it costs a fault or two if the source is cold. */
 #define PROBE (16u * 1024)
@@ -38,6 +39,12 @@ struct job {
 	size_t done;
 	wn_copy_fn copy;
 };
+
+static void why(const struct job *j, enum wn_reason reason)
+{
+	if (wn_why_asked(&wn_rt.options))
+		wn_why_tracked(&wn_rt.options, reason, j->file, (uint32_t)wn_sys->gettid());
+}
 
 static void move(struct job *j, size_t n)
 {
@@ -148,6 +155,14 @@ static bool kernel_serves_well(const struct job *j)
 	       (wn_load(&j->file->wide) && !j->flags && wn_load(&j->file->descents) < DESCENTS);
 }
 
+static void why_well(const struct job *j)
+{
+	if (wn_load(&j->st->tight))
+		wn_why_process(&wn_rt.options, WN_WHY_NO_MEMORY, 0);
+	else
+		why(j, WN_WHY_WIDE);
+}
+
 /*
  * Does a cold copy end where the last one of its thread began, or a little below?  *n bytes
  * of the file from its offset on lead up to there, once that has proved to be a way down:
@@ -206,7 +221,10 @@ static void copy_cold(struct job *j)
 		uint64_t asked = ensure_asked(j, n);
 		uint64_t faults;
 
-		report(j, WN_ACCESS_STEP, flags, n);
+		/* First, so that what the helper counts of it is never more. */
+		wn_count(&j->st->stats, demand_bytes, n);
+		wn_count(&j->st->stats, covered_bytes, asked);
+		report(j, WN_ACCESS_STEP, flags | (asked == n ? WN_ACCESS_COVERED : 0), n);
 		wake_when_due(j, n, asked < n);
 		faults = move_counting(j, n).faults;
 		flags = 0;
@@ -216,10 +234,10 @@ static void copy_cold(struct job *j)
 			wn_cover_forget(&j->st->cover, j->id, j->offset + j->done,
 					j->offset + j->n);
 		}
-		wn_count(&j->st->stats, demand_bytes, n);
-		wn_count(&j->st->stats, covered_bytes, asked);
 		wn_count(&j->st->stats, major_faults, faults);
 	}
+	if (j->done < j->n)
+		why_well(j);
 	while (j->done < j->n)
 		move(j, ascending_piece(j));
 }
@@ -249,9 +267,12 @@ static void copy_probing(struct job *j, bool alone)
 		piece *= 2;
 	} while ((!cold || alone) && j->done < j->n);
 	wn_store(&j->file->heat, heat + (heat < 12 && !cold));
-	if (cold && alone)
+	if (!cold)
+		why(j, WN_WHY_CACHED);
+	if (cold && alone) {
 		goes_down(j, &range);
-	else if (cold)
+		why_well(j);
+	} else if (cold)
 		wn_store(&j->file->chill, CHILL);
 }
 

@@ -309,6 +309,7 @@ void wn_drop_end(const struct wn_drop_read *d, int fd, off_t offset, size_t got)
 	if (!wn_piece_has(&r->going, piece) && !wn_load(&wn_piece_at(r, piece)->read))
 		wn_store(&wn_piece_at(r, piece)->read, (uint32_t)(at % WN_PIECE));
 	wn_store(&wn_piece_at(r, piece)->edge, end);
+	wn_store(&wn_piece_at(r, piece)->seen, wn_load(&d->file->entered));
 	wn_store(&d->file->last, got);
 	going = wn_piece_has(&r->going, piece);
 	while (at < end) {

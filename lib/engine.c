@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/sys.h"
-#include "log.h"
+#include "why.h"
 
 #ifndef RWF_NOWAIT
 #define RWF_NOWAIT 8
@@ -72,33 +72,6 @@ static void set_sizes(const struct wn_kernel *k, struct wn_engine_file *f, struc
 	 */
 	f->align = f->unit & -f->unit;
 	wn_devices_note(w, &l, wn_load(&k->options->value[WN_OPT_WIDE]));
-}
-
-static void tell_way(const struct wn_kernel *k, uint16_t file,
-		     const struct wn_engine_file *f, int error)
-{
-	static const char names[][12] = { "", "ride", "advise", "slow", "address", "nothing" };
-	const struct wn_file *w = &k->track->files.slot[file];
-	struct wn_line l;
-
-	if (!wn_line_begin(&l, k->options))
-		return;
-	wn_text_add(&l.text, "device ");
-	wn_text_number(&l.text, w->dev);
-	wn_text_add(&l.text, " inode ");
-	wn_text_number(&l.text, w->ino);
-	wn_line_file(&l, (int)f->fd1 - 1);
-	wn_text_add(&l.text, ": way ");
-	wn_text_add(&l.text, names[f->way]);
-	wn_text_add(&l.text, f->uring ? " with io_uring, unit " : ", unit ");
-	wn_text_number(&l.text, f->unit);
-	wn_text_add(&l.text, ", advice ");
-	wn_text_number(&l.text, f->chunk);
-	if (error) {
-		wn_text_add(&l.text, ", not opened: errno ");
-		wn_text_number(&l.text, (uint64_t)-error);
-	}
-	wn_line_end(&l);
 }
 
 /* Files grow: whenever the program's side has seen another size, look again. */
@@ -172,7 +145,9 @@ bool wn_engine_prepare(const struct wn_kernel *k, uint16_t file, uint32_t thread
 	learn_size(f, w);
 	set_sizes(k, f, w);
 	wn_store(&w->useless, f->way == WN_NONE);
-	tell_way(k, file, f, fd < 0 ? fd : 0);
+	wn_engine_tell_way(k, f, fd < 0 ? fd : 0);
+	if (f->way == WN_NONE)
+		wn_why_tracked(k->options, WN_WHY_UNSUITED, w, thread);
 	return f->way != WN_NONE;
 }
 
@@ -196,7 +171,7 @@ static bool open_lane(const struct wn_kernel *k, uint16_t file,
 		return true;
 	if (lane->fd1)
 		wn_sys->close((int)lane->fd1 - 1);
-	*lane = (struct wn_lane){ .file = file };
+	*lane = (struct wn_lane){ .file = file, .bought = lane->bought };
 	wn_text_add(&t, "/proc/thread-self/fd/");
 	wn_text_number(&t, f->fd1 - 1);
 	fd = wn_open_quietly(path);
@@ -217,7 +192,7 @@ static void fall_back(const struct wn_kernel *k, struct wn_engine_file *f, const
 	f->way = WN_ADVISE;
 	f->unit = wn_max(f->chunk, ADVICE_UNIT);
 	wn_count(k->stats, ride_falls, 1);
-	wn_log(k->options, "ride given up for advice: ", why, 0);
+	wn_engine_tell_fall(k, f, why);
 }
 
 static uint64_t ask_ride(const struct wn_kernel *k, struct wn_engine_file *f, int stream,
@@ -230,7 +205,7 @@ static uint64_t ask_ride(const struct wn_kernel *k, struct wn_engine_file *f, in
 	uint64_t at;
 
 	if (!open_lane(k, s->file, f, lane)) {
-		fall_back(k, f, "the file cannot be opened twice, ");
+		fall_back(k, f, "the file cannot be opened twice");
 		return o->from;
 	}
 	/* Where the reader is, its own faults start reads that look like ours. */
@@ -240,7 +215,7 @@ static uint64_t ask_ride(const struct wn_kernel *k, struct wn_engine_file *f, in
 		ride.from = wn_advise(k, f, o->from, wn_ride_from(f, o, near));
 	at = wn_ride(k, f, lane, id, &ride);
 	if (lane->refused)
-		fall_back(k, f, "the file system refuses it, ");
+		fall_back(k, f, "the file system refuses it");
 	return at;
 }
 
@@ -251,7 +226,7 @@ uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_st
 	struct wn_cover_file c = { .file = s->file, .serial = s->serial };
 	struct wn_order rest = *o;
 	uint64_t known = wn_cover_asked(k->cover, c, o->from, o->to);
-	uint64_t at, end;
+	uint64_t before = wn_asked_ahead(k->stats), at, end;
 
 	wn_count(k->stats, orders, 1);
 	if (k->recorded)
@@ -270,6 +245,7 @@ uint64_t wn_engine_ask(const struct wn_kernel *k, int stream, const struct wn_st
 	if (at < end)
 		at = wn_advise_address(k, s->file, f->chunk, at, end);
 	k->engine->lane[stream].advised = at;
+	k->engine->lane[stream].bought += wn_asked_ahead(k->stats) - before;
 	wn_engine_flush(k);
 	wn_cover_mark(k->cover, c, rest.from, at);
 	/* A failure is not tried again: it counts as asked for. */
@@ -352,8 +328,13 @@ void wn_engine_judge(const struct wn_kernel *k, int stream, uint16_t file, bool 
 	k->engine->lane[stream].riding = false;
 	f->strikes += STRIKE;
 	if (f->strikes >= STRIKES && f->way == WN_RIDE)
-		fall_back(k, f, "pages asked for are missing too often, ");
+		fall_back(k, f, "pages asked for are missing too often");
 	f->strikes = (uint8_t)wn_min(f->strikes, STRIKES);
+}
+
+void wn_engine_unused(const struct wn_kernel *k, int stream, uint64_t ahead)
+{
+	wn_count(k->stats, unused_bytes, wn_min(ahead, k->engine->lane[stream].bought));
 }
 
 void wn_engine_close_lane(const struct wn_kernel *k, int stream)

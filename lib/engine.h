@@ -52,6 +52,7 @@ struct wn_lane {
 	/* Seeds: at multiples of spacing from seed on, their windows from sprout on, */
 	uint64_t seed, sprout, top; /* and all of them below top */
 	uint64_t spacing;
+	uint64_t bought;  /* bytes that were asked for here, and not before by others */
 	uint32_t fd1;
 	uint16_t file;	  /* that fd1 is open on */
 	bool riding;	  /* reading at edge, or before it, goes on */
@@ -111,6 +112,8 @@ uint64_t wn_engine_landed(const struct wn_kernel *k, int stream, const struct wn
  */
 void wn_engine_judge(const struct wn_kernel *k, int stream, uint16_t file, bool faulted);
 
+/* It has ended, and its reader has not come to so much of what was asked for. */
+void wn_engine_unused(const struct wn_kernel *k, int stream, uint64_t ahead);
 void wn_engine_close_lane(const struct wn_kernel *k, int stream);
 /* Closes everything that is open for files which the program no longer needs, or all. */
 void wn_engine_close_files(const struct wn_kernel *k, bool all);
@@ -118,6 +121,11 @@ void wn_engine_close_files(const struct wn_kernel *k, bool all);
 /* Where a ride of this order can begin, at or behind `near`: up to there it is for advice. */
 uint64_t wn_ride_from(const struct wn_engine_file *f, const struct wn_order *o,
 		      uint64_t near);
+
+/* For the log: how a file is asked for (error: why it is not open), and a change of that. */
+void wn_engine_tell_way(const struct wn_kernel *k, const struct wn_engine_file *f, int error);
+void wn_engine_tell_fall(const struct wn_kernel *k, const struct wn_engine_file *f,
+			 const char *why);
 
 /* The ways, one file each; the end of what was asked for is returned. */
 uint64_t wn_ride(const struct wn_kernel *k, const struct wn_engine_file *f,

@@ -7,6 +7,7 @@
 #include "fetch.h"
 #include "runtime.h"
 #include "serve.h"
+#include "why.h"
 
 #define MS 1000000u
 /* How often to look for progress, which wakes nobody; twice as often once a walk is helped. */
@@ -85,8 +86,11 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 	int i;
 
 	wn_count(&l->st->stats, watched_faults, 1);
-	if ((exact && wn_load(&l->k.options->value[WN_OPT_RANDOM]) == WN_RANDOM_OBEY) ||
-	    (!later && !wn_engine_prepare(&l->k, a->file, a->thread)))
+	if (exact && wn_load(&l->k.options->value[WN_OPT_RANDOM]) == WN_RANDOM_OBEY) {
+		wn_why_tracked(l->k.options, WN_WHY_RANDOM, file, a->thread);
+		return false;
+	}
+	if (!later && !wn_engine_prepare(&l->k, a->file, a->thread))
 		return false;
 	/* Half of its window on each side of a fault, to the end of a neighbourhood. */
 	g.major = wn_max(wn_load(&file->kernel_window), WN_SOME_WINDOW) / 2 +
@@ -200,8 +204,13 @@ static bool watches(struct wn_loop *l)
 		.stack_top = wn_waker_stack(),
 	};
 
-	return wn_load(&l->st->watching) && (l->st->watch.armed || !is_copying(l)) &&
-	       wn_watch_tend(&l->st->watch, &use, l->now);
+	if (!wn_load(&l->st->watching) || (!l->st->watch.armed && is_copying(l)))
+		return false;
+	if (wn_watch_tend(&l->st->watch, &use, l->now))
+		return true;
+	if (l->st->watch.failed)
+		wn_why_process(l->k.options, WN_WHY_NO_SENSE, 0);
+	return false;
 }
 
 uint64_t wn_faults_round(struct wn_loop *l)

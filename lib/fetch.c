@@ -33,7 +33,7 @@ static void retired(void *ctx, int index)
 	struct wn_loop *l = ctx;
 	struct wn_whole *w = &l->st->wholes.slot[index];
 
-	wn_count(&l->st->stats, unused_bytes, wn_whole_ahead(w));
+	wn_engine_unused(&l->k, lane_of(l, w), wn_whole_ahead(w));
 	wn_engine_close_lane(&l->k, lane_of(l, w));
 	w->live = false;
 }
@@ -143,14 +143,14 @@ static void fetch(struct wn_loop *l, struct wn_whole *w)
 	while (under_way(l, w) < UNDER_WAY * f->unit &&
 	       wn_whole_order(w, f->unit, most_ahead(l, w), &o)) {
 		struct wn_stream s = { .file = w->file, .serial = w->serial };
-		uint64_t to;
+		uint64_t to, before = wn_asked_ahead(l->k.stats);
 
 		/* What comes before a gap counts as arrived. */
 		if (o.from != w->edge)
 			w->landed = o.from;
 		s.pos = o.from;
 		to = wn_engine_ask(&l->k, lane_of(l, w), &s, &o);
-		wn_count(&l->st->stats, whole_bytes, wn_above(to, o.from));
+		wn_count(&l->st->stats, whole_bytes, wn_asked_ahead(l->k.stats) - before);
 		wn_whole_asked(w, o.from, wn_max(to, o.to));
 	}
 }

@@ -25,6 +25,7 @@ enum {
 	WN_ACCESS_HUGE = 16,   /* it asked for huge pages, and the kernel reads in such */
 	WN_ACCESS_APART = 32,  /* it is a step away, and the last step was as long */
 	WN_ACCESS_LONG = 64,   /* one call that its own thread asks for; see exact.h */
+	WN_ACCESS_COVERED = 128, /* a piece all of which had been asked for */
 };
 
 struct wn_access {

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "loop.h"
 #include "runtime.h"
+#include "why.h"
 
 #define MS 1000000u
 /* So long a helper that is stuck in a system call is waited for. */
@@ -44,16 +45,24 @@ static bool may_end(struct wn_state *st)
 	return false;
 }
 
+static void deny(struct wn_state *st, int error)
+{
+	wn_store(&st->helper_denied, 1);
+	wn_count(&st->stats, facility_failures, 1);
+	wn_why_process(&wn_rt.options, WN_WHY_NO_HELPER, error);
+}
+
 static void helper_main(void *arg)
 {
 	struct wn_loop l = { .st = arg, .k = wn_kernel_of(arg) };
 	struct wn_state *st = l.st;
+	int r;
 
 	wn_thread_be_ordinary("willneed");
 	/* An empty table of our own: the program's descriptors are never held. */
-	if (wn_raw(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) < 0) {
-		wn_store(&st->helper_denied, 1);
-		wn_count(&st->stats, facility_failures, 1);
+	r = (int)wn_raw(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE);
+	if (r < 0) {
+		deny(st, -r);
 		return;
 	}
 	l.worked = wn_sys->now_ns();
@@ -84,9 +93,7 @@ static bool start_claimed(struct wn_state *st)
 		wn_count(&st->stats, helper_starts, 1);
 		return true;
 	}
-	wn_store(&st->helper_denied, 1);
-	wn_count(&st->stats, facility_failures, 1);
-	wn_log(&wn_rt.options, "no helper thread, errno ", "", (uint64_t)-r);
+	deny(st, -r);
 	return false;
 }
 

@@ -38,9 +38,12 @@ void wn_lead_enter(struct wn_pieces *t, struct wn_piece_file *f, struct wn_regio
 	struct wn_piece *from, *to = wn_piece_at(r, piece);
 	struct wn_region *before = piece ? wn_pieces_find(t, serial, piece - 1) : NULL;
 
-	wn_store(&f->readers, wn_pieces_readers(t, serial));
-	if (wn_load(&f->readers) > 1)
+	wn_store(&to->seen, wn_add(&f->entered, 1) + 1);
+	wn_store(&f->readers, wn_pieces_readers(t, f));
+	if (wn_load(&f->readers) > 1) {
+		wn_store(&f->shared_at, wn_load(&f->entered));
 		wn_store(&f->shared, 1);
+	}
 	/* That is done when a quarter of this was read: who comes only now was not there. */
 	if (!before || wn_piece_has(&before->done, piece - 1))
 		return;

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/sys.h"
 #include "runtime.h"
+#include "why.h"
 
 /* Its pages are another file's: mincore() sees them, and cachestat() does not. */
 #define OVERLAYFS_MAGIC 0x794c7630u
@@ -25,9 +26,17 @@ void wn_letgo_never(struct wn_drops *d, struct wn_piece_file *f)
 {
 	struct wn_drop_inode *i = &d->spared[wn_add(&d->spared_next, 1) % WN_DROP_SPARED];
 
+	const struct wn_why_file left = {
+		.dev = f->dev,
+		.ino = f->ino,
+		.fd = wn_load(&f->fd),
+		.thread = (uint32_t)wn_sys->gettid(),
+	};
+
 	wn_store(&i->dev, f->dev);
 	wn_store(&i->ino, f->ino);
 	wn_store(&f->stopped, WN_PIECES_STAY);
+	wn_why_file(&wn_rt.options, WN_WHY_SPARED, &left);
 }
 
 bool wn_letgo_mapped(const struct stat *file)

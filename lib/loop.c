@@ -55,7 +55,7 @@ static void retired(void *ctx, int index)
 	if (s->request)
 		wn_track_drop(l->k.track, &l->st->lock, s->file);
 	else
-		wn_count(&l->st->stats, unused_bytes, wn_above(s->asked, s->end));
+		wn_engine_unused(&l->k, index, wn_above(s->asked, s->end));
 	wn_engine_close_lane(&l->k, index);
 	s->live = false;
 }
@@ -144,16 +144,18 @@ static void take(struct wn_loop *l, const struct wn_access *a)
 	if (index < 0)
 		return;
 	s = &t->slot[index];
-	if (a->kind == WN_ACCESS_BEGIN && !s->run)
+	if (s->run && !s->counted)
 		wn_count(&l->st->stats, streams, 1);
+	s->counted = s->run;
 	wn_engine_judge(&l->k, index, a->file, a->flags & WN_ACCESS_FAULTED);
 	if (a->flags & WN_ACCESS_FAULTED) {
 		s->asked = wn_min(s->asked, a->offset + a->length);
 		s->landed = wn_min(s->landed, s->asked);
 	}
-	if (a->kind == WN_ACCESS_STEP && a->offset < s->asked &&
-	    s->landed < wn_min(a->offset + a->length, s->asked))
-		wn_count(&l->st->stats, late_bytes, a->length);
+	if (a->flags & WN_ACCESS_COVERED)
+		wn_count(&l->st->stats, late_bytes,
+			 wn_above(wn_min(a->offset + a->length, s->asked),
+				  wn_max(a->offset, s->landed)));
 }
 
 /* Takes in all that was reported; true if there was anything. */

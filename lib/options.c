@@ -48,6 +48,14 @@ static bool in_range(const char *allowed, uint64_t v)
 	       v >= min && v <= max;
 }
 
+/* Where output goes: 1 and 0 as other programs take them, and not as names of files. */
+static const char *output_of(enum wn_option id, const char *value)
+{
+	if (id != WN_OPT_STATS && id != WN_OPT_LOG)
+		return value;
+	return wn_equal(value, "1") ? "stderr" : wn_equal(value, "0") ? "" : value;
+}
+
 int wn_options_parse(struct wn_options *o, enum wn_option id, const char *value)
 {
 	const struct option_row *row = &rows[id];
@@ -67,6 +75,7 @@ int wn_options_parse(struct wn_options *o, enum wn_option id, const char *value)
 			return -EINVAL;
 		break;
 	case TEXT:
+		value = output_of(id, value);
 		if (wn_length(value) >= WN_OPTION_TEXT_MAX)
 			return -EINVAL;
 		for (size_t i = 0; i <= wn_length(value); i++)
@@ -119,5 +128,18 @@ void wn_options_environment(struct wn_options *o, char *const *env,
 				    rows[id].type == TEXT ? "at most 255 characters" :
 							    rows[id].allowed);
 		}
+	}
+}
+
+void wn_options_unknown(char *const *env, void (*unknown)(const char *entry))
+{
+	for (; env && *env; env++) {
+		/* This one is for the program willneed alone. */
+		bool known = !wn_after(*env, "WILLNEED_") || value_of(*env, "WILLNEED_LIBRARY");
+
+		for (int id = 0; id < WN_OPT_COUNT && !known; id++)
+			known = value_of(*env, rows[id].env);
+		if (!known)
+			unknown(*env);
 	}
 }

@@ -73,4 +73,7 @@ void wn_options_environment(struct wn_options *o, char *const *env,
 			    void (*bad)(const char *env_name, const char *value,
 					const char *allowed));
 
+/* Every entry of env whose name begins with WILLNEED_ and is no setting: "NAME=value". */
+void wn_options_unknown(char *const *env, void (*unknown)(const char *entry));
+
 #endif

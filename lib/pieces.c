@@ -134,9 +134,21 @@ struct wn_region *wn_pieces_find(struct wn_pieces *t, uint32_t serial, uint64_t 
 	return find(t, key_of(serial, piece));
 }
 
-uint32_t wn_pieces_readers(struct wn_pieces *t, uint32_t serial)
+/* Of these pieces at the fronts of readers, those that are being read. */
+static uint32_t moving(const struct wn_region *r, uint64_t fronts,
+		       const struct wn_piece_file *f)
 {
-	uint32_t fronts = 0;
+	uint32_t patience = WN_PIECE_PATIENCE + wn_load(&f->readers), n = 0;
+
+	for (; fronts; fronts &= fronts - 1)
+		n += wn_load(&f->entered) - wn_load(&r->piece[__builtin_ctzll(fronts)].seen) <=
+		     patience;
+	return n;
+}
+
+uint32_t wn_pieces_readers(struct wn_pieces *t, const struct wn_piece_file *f)
+{
+	uint32_t serial = wn_load(&f->serial), fronts = 0;
 
 	for (int i = 0; i < WN_PIECE_REGIONS; i++) {
 		const struct wn_region *r = &t->region[i], *next = NULL;
@@ -149,7 +161,7 @@ uint32_t wn_pieces_readers(struct wn_pieces *t, uint32_t serial)
 		if (next)
 			on |= wn_load(&next->going) << (WN_REGION_PIECES - 1);
 		/* Each has a piece at its front that is not done, and nobody goes on. */
-		fronts += (uint32_t)__builtin_popcountll(going & ~wn_load(&r->done) & ~on);
+		fronts += moving(r, going & ~wn_load(&r->done) & ~on, f);
 	}
 	return fronts;
 }

@@ -27,6 +27,13 @@ enum {
 	WN_PIECE_REGIONS = 64,
 	WN_REGION_PIECES = 64,
 	WN_PIECE_FDS = 256,
+	/*
+	 * Who has not read while the others came to so many pieces more than there are readers
+	 * has read a header and jumped, or stopped.  And so much longer those that are left are
+	 * taken for several: a thread may wait long for its processor, and at the end of its
+	 * part a reader is not told from the next.
+	 */
+	WN_PIECE_PATIENCE = 4,
 };
 
 /* STAY: nothing is dropped any more.  REFUSED: and reads that begin now keep their flag. */
@@ -41,8 +48,10 @@ struct wn_piece_file {
 	uint32_t marked;		  /* its reads are uncached ones */
 	uint32_t blind;			  /* what is cached of it is not known */
 	uint32_t elsewhere;		  /* cachestat() knows nothing of its pages */
-	uint32_t readers;		  /* about so many go through it */
-	uint32_t shared;		  /* and there were several once */
+	uint32_t entered;		  /* how often readers came to a piece */
+	uint32_t readers;		  /* about so many go through it now */
+	uint32_t shared;		  /* and there were several once, */
+	uint32_t shared_at;		  /* when `entered` was this, last */
 	uint32_t narrow;		  /* pieces where the kernel was not far ahead */
 	uint32_t unled;			  /* no flag here, or parts of pages are read */
 	uint32_t bite;			  /* so much one call of advice brought */
@@ -68,6 +77,7 @@ struct wn_region {
 		uint32_t run;  /* bytes read in sequence before it, 1 GiB at most */
 		uint32_t ahead; /* from its beginning, what is read ahead; may be past it */
 		uint32_t taken; /* the same, and what a thread is about to ask for */
+		uint32_t seen; /* the file's count `entered` when it was last read */
 	} piece[WN_REGION_PIECES];
 	uint8_t passes[WN_REGION_PIECES]; /* see wn_piece_passes() */
 };
@@ -132,7 +142,7 @@ struct wn_piece_file *wn_pieces_file(struct wn_pieces *t, int fd);
 /* The file of this identity, which is now found under this number; NULL: no room now. */
 struct wn_piece_file *wn_pieces_meet(struct wn_pieces *t, int fd, const struct stat *st);
 /* About how many readers go through a file. */
-uint32_t wn_pieces_readers(struct wn_pieces *t, uint32_t serial);
+uint32_t wn_pieces_readers(struct wn_pieces *t, const struct wn_piece_file *f);
 /* The region of a piece, if it is there, or can be made. */
 struct wn_region *wn_pieces_find(struct wn_pieces *t, uint32_t serial, uint64_t piece);
 struct wn_region *wn_pieces_make(struct wn_pieces *t, uint32_t serial, uint64_t piece);

@@ -14,6 +14,7 @@
 #include "lease.h"
 #include "runtime.h"
 #include "walk.h"
+#include "why.h"
 
 #define KIB 1024u
 #define MIB (1024u * KIB)
@@ -111,6 +112,23 @@ static bool is_leased(const struct look *l)
 	return wn_load(&l->read->leased) && wn_load(&l->read->serial) == l->id.serial;
 }
 
+static void why(const struct look *l, enum wn_reason reason)
+{
+	wn_why_fd(&wn_rt.options, reason, l->fd);
+}
+
+/* Can no file be read ahead of now? */
+static bool is_hopeless(const struct wn_state *st)
+{
+	bool tight = wn_load(&st->tight), expected = wn_helper_expected(st);
+
+	if (tight)
+		wn_why_process(&wn_rt.options, WN_WHY_NO_MEMORY, 0);
+	if (!expected)
+		wn_why_process(&wn_rt.options, WN_WHY_NO_HELPER, 0);
+	return tight || !expected;
+}
+
 /* A reference that lasts until the file is quiet, or a descriptor of it is closed. */
 static bool lease(struct look *l)
 {
@@ -118,16 +136,21 @@ static bool lease(struct look *l)
 
 	if (slot != WN_NO_FILE && is_leased(l))
 		return true;
-	if (wn_sys->fcntl_getfl(l->fd) & O_DIRECT)
+	if (wn_sys->fcntl_getfl(l->fd) & O_DIRECT) {
+		why(l, WN_WHY_DIRECT);
 		return false;
+	}
 	/* To open the file would break it, and a signal may come of that. */
 	if (wn_sys->has_lease(l->fd)) {
 		wn_fds_put(&spared_fds, l->fd, true);
+		why(l, WN_WHY_LEASED);
 		return false;
 	}
 	slot = wn_lease_take(l->st, &l->stat, l->fd);
-	if (slot == WN_NO_FILE)
+	if (slot == WN_NO_FILE) {
+		why(l, WN_WHY_NO_ROOM);
 		return false;
+	}
 	l->id.file = slot;
 	l->file = &wn_rt.track->files.slot[slot];
 	l->id.serial = wn_load(&l->file->serial);
@@ -202,9 +225,10 @@ static uint64_t follow(struct look *l)
 		wn_store(&m->since, wn_load(&l->st->cover.now));
 	wn_store(&m->run, run);
 	grant = grant_for(l, m, run, a.flags == WN_ACCESS_UP);
-	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->wide) && !l->random)
+	if (a.flags == WN_ACCESS_UP && wn_load(&l->file->wide) && !l->random) {
 		grant = WARM;
-	else if (told)
+		why(l, WN_WHY_WIDE);
+	} else if (told)
 		tell(l, &a, m);
 	wn_store(&m->warm, l->cold || l->led ? 0 : wn_load(&m->warm) + 1);
 	wn_store(&m->from, l->from);
@@ -224,8 +248,12 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		return 0;
 	size = (uint64_t)l.stat.st_size;
 	if (!S_ISREG(l.stat.st_mode) || !wants(fd) ||
-	    size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP]))
+	    size < wn_load(&wn_rt.options.value[WN_OPT_MIN_MAP])) {
+		why(&l, wn_fds_has(&spared_fds, fd) ? WN_WHY_LEASED :
+			wn_reads_random(fd)	    ? WN_WHY_RANDOM :
+						      WN_WHY_SMALL);
 		return IGNORED;
+	}
 	l.random = wn_fds_has(&random_fds, fd);
 	cold = had_to_read(me, &l);
 	if (at == WN_AT_POSITION)
@@ -249,15 +277,21 @@ static uint64_t look(struct wn_reader *me, int fd, int64_t at, size_t n, bool ah
 		 (cold == COLD_YES || (cold == COLD_UNKNOWN && l.to - l.from >= FIRST &&
 				       wn_exact_is_cold(fd, l.from, l.to)));
 	/* It is warm, or the program itself has asked for it. */
-	if (!leased && !l.cold)
-		return cold == COLD_UNKNOWN ? FIRST : warm_grant(me);
+	if (!leased && !l.cold) {
+		if (cold == COLD_UNKNOWN)
+			return FIRST;
+		why(&l, WN_WHY_CACHED);
+		return warm_grant(me);
+	}
 	/* What the thread had to read may have been another file's, or its own program. */
-	if (!leased && wn_exact_is_warm(fd, l.from, wn_min(l.from + PROOF, size)))
+	if (!leased && wn_exact_is_warm(fd, l.from, wn_min(l.from + PROOF, size))) {
+		why(&l, WN_WHY_CACHED);
 		return WARM;
+	}
 	if (wn_wake_up(&l.st) < 0)
 		return WARM;
 	wn_count(&l.st->stats, reads_cold, l.cold || l.led);
-	if (wn_mode() != WN_MODE_ON || wn_load(&l.st->tight) || !wn_helper_expected(l.st) || !lease(&l) ||
+	if (wn_mode() != WN_MODE_ON || is_hopeless(l.st) || !lease(&l) ||
 	    wn_load(&l.file->useless))
 		return WARM;
 	if (l.cold && ahead && !l.random && l.to - l.from >= FIRST)

@@ -13,6 +13,8 @@
 #include "helper.h"
 #include "log.h"
 #include "repeat.h"
+#include "verdict.h"
+#include "why.h"
 
 /* Below the soft limit of descriptors that nearly everybody has, 1024. */
 #define KEPT_FD 1000
@@ -41,8 +43,19 @@ static void complain(const char *name, const char *value, const char *allowed)
 	wn_write_quietly(2, buf, t.used);
 }
 
-/* Is this program one of those that the user wants helped? */
-static bool chosen(const struct wn_options *o)
+static void tell_unknown(const char *entry)
+{
+	struct wn_line l;
+
+	if (!wn_line_begin(&l, &wn_rt.options))
+		return;
+	wn_text_add(&l.text, "there is no such setting: ");
+	wn_text_add_short(&l.text, entry);
+	wn_line_end(&l);
+}
+
+/* Is this program one of those that the user wants helped?  If not, *why. */
+static bool chosen(const struct wn_options *o, enum wn_reason *why)
 {
 	const char *only = wn_option_text(o, WN_OPT_ONLY);
 	const char *skip = wn_option_text(o, WN_OPT_SKIP);
@@ -51,18 +64,36 @@ static bool chosen(const struct wn_options *o)
 	if (!only && !skip)
 		return true;
 	wn_raw(SYS_prctl, PR_GET_NAME, comm, 0, 0, 0);
+	*why = WN_WHY_NOT_NAMED;
 	if (only && wn_word_index(only, ',', comm) < 0)
 		return false;
+	*why = WN_WHY_SKIPPED;
 	return !skip || wn_word_index(skip, ',', comm) < 0;
+}
+
+/* What the settings leave of the help, which willneed_set() may change later. */
+static void tell_settings(const struct wn_options *o)
+{
+	if (o->value[WN_OPT_MODE] == WN_MODE_OFF)
+		wn_why_process(o, WN_WHY_OFF, 0);
+	else if (o->value[WN_OPT_MODE] == WN_MODE_OBSERVE)
+		wn_why_process(o, WN_WHY_OBSERVE, 0);
+	if (o->value[WN_OPT_ENGINE] == WN_ENGINE_NULL)
+		wn_why_process(o, WN_WHY_NULLED, 0);
 }
 
 /* Where the counters are to go at exit, when many programs have closed it already. */
 static int kept_stderr = -1;
 
-static void keep_stderr(const char *path)
+static bool is_stderr(const char *path)
+{
+	return path && wn_equal(path, "stderr");
+}
+
+static void keep_stderr(const struct wn_options *o)
 {
 	/* High, so that the program's own numbers are what they would be. */
-	if (path && wn_equal(path, "stderr"))
+	if (is_stderr(wn_option_text(o, WN_OPT_STATS)) || is_stderr(wn_option_text(o, WN_OPT_LOG)))
 		kept_stderr = (int)wn_raw(SYS_fcntl, 2, F_DUPFD_CLOEXEC, KEPT_FD);
 	if (kept_stderr < 0)
 		kept_stderr = 2;
@@ -84,6 +115,7 @@ __attribute__((visibility("default"))) const char *willneed_version(void)
 __attribute__((constructor)) static void born(int argc, char **argv, char **env)
 {
 	const void *bound = (const void *)willneed_version;
+	enum wn_reason why;
 
 	(void)argc;
 	(void)argv;
@@ -102,13 +134,18 @@ __attribute__((constructor)) static void born(int argc, char **argv, char **env)
 	}
 	wn_options_defaults(&wn_rt.options);
 	wn_options_environment(&wn_rt.options, env, complain);
-	if (!chosen(&wn_rt.options))
+	if (!chosen(&wn_rt.options, &why)) {
 		wn_store(&wn_rt.dormant, 1);
-	keep_stderr(wn_option_text(&wn_rt.options, WN_OPT_STATS));
+		wn_why_process(&wn_rt.options, why, 0);
+	}
+	tell_settings(&wn_rt.options);
+	if (wn_why_asked(&wn_rt.options))
+		wn_options_unknown(env, tell_unknown);
+	keep_stderr(&wn_rt.options);
 	wn_set_gate();
 }
 
-/* Does nothing unless WILLNEED_STATS asked: nothing is drained, freed or waited for. */
+/* Does nothing unless a setting asked: nothing is drained, freed or waited for. */
 __attribute__((destructor)) static void dying(void)
 {
 	static const struct willneed_stats none;
@@ -116,11 +153,17 @@ __attribute__((destructor)) static void dying(void)
 	struct wn_state *st = wn_load_acquire(&wn_rt.state);
 	int fd;
 
+	if (kept_stderr >= 0)
+		wn_log_stderr(kept_stderr);
+	wn_verdict(&wn_rt.options, st ? &st->stats : NULL);
 	if (!path)
 		return;
-	fd = wn_equal(path, "stderr") ? kept_stderr : wn_log_open(path);
-	if (fd < 0)
+	fd = is_stderr(path) ? kept_stderr : wn_log_open(path);
+	if (fd < 0) {
+		wn_log(&wn_rt.options, "WILLNEED_STATS cannot be written to, errno ", "",
+		       (uint64_t)-fd);
 		return;
+	}
 	wn_repeat_settle();
 	wn_stats_print(st ? &st->stats : &none, wn_rt.options.value[WN_OPT_STATS_PID],
 		       fd);
@@ -197,6 +240,8 @@ bool wn_may_ask(void)
 
 void wn_sleep_for_good(void)
 {
+	if (!wn_load(&wn_rt.dormant))
+		wn_why_process(&wn_rt.options, WN_WHY_SANDBOX, 0);
 	wn_store(&wn_rt.dormant, 1);
 	/* Never allowed again. */
 	wn_helper_stop();

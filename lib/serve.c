@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "fetch.h"
 #include "runtime.h"
+#include "why.h"
 
 #define MS 1000000u
 /* How often a reader's speed is measured, and what of its way may lie ahead of it. */
@@ -19,7 +20,7 @@ void wn_serve_retired(void *ctx, int index)
 	struct wn_loop *l = ctx;
 	struct wn_walk *w = &l->st->walks.slot[index];
 
-	wn_count(&l->st->stats, unused_bytes, wn_walk_ahead(w));
+	wn_engine_unused(&l->k, WN_STREAMS + index, wn_walk_ahead(w));
 	wn_engine_close_lane(&l->k, WN_STREAMS + index);
 	w->live = false;
 }
@@ -79,7 +80,7 @@ static bool ask_down(struct wn_loop *l, int index, struct wn_walk *w,
 	struct wn_engine_file *f = &l->st->engine.file[w->file];
 	struct wn_stream s = { .file = w->file, .serial = w->serial };
 	struct wn_lane *lane = &l->k.engine->lane[WN_STREAMS + index];
-	uint64_t length = o->to - o->from;
+	uint64_t length = o->to - o->from, before = wn_asked_ahead(l->k.stats);
 	bool ripe = f->way == WN_RIDE && length >= f->unit && wn_seed_ripe(lane, o->from);
 	/* Without a seed the folios of a short ride would be small. */
 	bool ride = ripe || (f->way == WN_RIDE && length >= 4 * f->unit);
@@ -106,8 +107,7 @@ static bool ask_down(struct wn_loop *l, int index, struct wn_walk *w,
 	/* What is left to the kernel has not been asked for. */
 	if (leave)
 		w->first = o->from;
-	else
-		wn_count(&l->st->stats, walk_bytes, length);
+	wn_count(&l->st->stats, walk_bytes, wn_asked_ahead(l->k.stats) - before);
 	return true;
 }
 
@@ -115,9 +115,10 @@ static void ask_up(struct wn_loop *l, int index, struct wn_walk *w,
 		   const struct wn_order *o)
 {
 	struct wn_stream s = { .file = w->file, .serial = w->serial, .pos = o->from };
+	uint64_t before = wn_asked_ahead(l->k.stats);
 
 	w->edge = wn_engine_ask(&l->k, WN_STREAMS + index, &s, o);
-	wn_count(&l->st->stats, walk_bytes, wn_above(w->edge, o->from));
+	wn_count(&l->st->stats, walk_bytes, wn_asked_ahead(l->k.stats) - before);
 }
 
 /*
@@ -228,12 +229,17 @@ void wn_serve_walk(struct wn_loop *l, int index)
 	w->alone = w->doubted || w->piece;
 	if (w->alone)
 		floor = wn_page_size();
-	if (wn_mode() != WN_MODE_ON || w->steps < WN_WALK_STEPS ||
-	    (!w->down && (w->huge || (wn_load(&file->wide) && !w->doubted))))
+	if (wn_mode() != WN_MODE_ON || w->steps < WN_WALK_STEPS || (!w->down && w->huge))
 		return;
+	if (!w->down && wn_load(&file->wide) && !w->doubted) {
+		wn_why_tracked(l->k.options, WN_WHY_WIDE, file, w->thread);
+		return;
+	}
 	w->cached = !w->asking && !w->read && is_cached_ahead(l, w, window);
-	if (w->cached)
+	if (w->cached) {
+		wn_why_tracked(l->k.options, WN_WHY_CACHED, file, w->thread);
 		return;
+	}
 	wn_policy_refresh(&l->st->policy, l->k.options, l->now, wn_memory_headroom);
 	gauge(w, l->now);
 	if (!w->down)
@@ -245,8 +251,12 @@ void wn_serve_walk(struct wn_loop *l, int index)
 		if (!w->down)
 			o.to = wn_min(o.to, wn_round_down(next_reader(&l->st->walks, w),
 						     WN_NEIGHBOURHOOD));
-		if (o.to <= o.from || is_vain(l, w, &o))
+		if (o.to <= o.from)
 			return;
+		if (is_vain(l, w, &o)) {
+			wn_why_tracked(l->k.options, WN_WHY_NEAR_END, file, w->thread);
+			return;
+		}
 		before = w->edge;
 		wn_count(&l->st->stats, walks, !w->asking);
 		if (!w->asking)
@@ -275,8 +285,10 @@ bool wn_serve_stride(struct wn_loop *l, const struct wn_access *a, uint64_t leas
 		return false;
 	while (wn_mode() == WN_MODE_ON &&
 	       wn_stride_order(r, most_ahead(l, &none), f->size, &o)) {
+		uint64_t before = wn_asked_ahead(l->k.stats);
+
 		wn_engine_ask_exactly(&l->k, id, &o);
-		wn_count(&l->st->stats, walk_bytes, o.to - o.from);
+		wn_count(&l->st->stats, walk_bytes, wn_asked_ahead(l->k.stats) - before);
 	}
 	return true;
 }
@@ -298,6 +310,9 @@ void wn_serve_read(struct wn_loop *l, const struct wn_access *a)
 		apart = wn_walk_leaves_gaps(&l->st->walks, i);
 		wn_store(&read->crowd, wn_walk_crowded(&l->st->walks, i));
 	}
+	if (wn_load(&read->crowd))
+		wn_why_tracked(l->k.options, WN_WHY_CROWDED,
+			       &l->k.track->files.slot[a->file], a->thread);
 	wn_fetch_saw(l, a, i < 0 ? NULL : &l->st->walks.slot[i]);
 	wn_store(&read->gaps, apart);
 	if (apart && !(a->flags & WN_ACCESS_EXACT))

@@ -13,6 +13,13 @@
 
 #define wn_count(stats, counter, n) wn_add(&(stats)->counter, (unsigned long)(n))
 
+/* What the helper has asked for: nobody else adds to these. */
+static inline uint64_t wn_asked_ahead(const struct willneed_stats *stats)
+{
+	return wn_load(&stats->ride_bytes) + wn_load(&stats->advise_bytes) +
+	       wn_load(&stats->address_bytes);
+}
+
 /*
  * Appends to a descriptor, in one write: a line that names the process, then "willneed:
  * NAME VALUE" for each counter that is not 0.  Where all of them are, nothing, for scripts

@@ -32,6 +32,7 @@ struct wn_stream {
 	bool live;
 	bool stirred;	   /* something happened since it was last served */
 	bool exact;	   /* nothing may be guessed */
+	bool counted;	   /* as a stream: more than one range has been read */
 	bool returned;	   /* its reader has been elsewhere and came back */
 	bool request;	   /* nobody reads: a range that was asked for through the API */
 	/* What was done about it: written by policy and engine. */

@@ -8,6 +8,7 @@
 #include "copy.h"
 #include "helper.h"
 #include "runtime.h"
+#include "why.h"
 
 /* So many pages of a mapping are looked at. */
 #define SAMPLES 16
@@ -59,7 +60,7 @@ static bool may_be_cold(uint64_t addr, uint64_t length, bool hidden)
  * was cached is looked at again, about once in a millisecond at most.
  */
 static void look_at_faults(struct wn_state *st, const struct wn_map *m,
-			   const struct stat *file)
+			   const struct stat *file, int fd)
 {
 	const struct wn_options *o = &wn_rt.options;
 	struct wn_file *f = &wn_rt.track->files.slot[m->file];
@@ -68,17 +69,28 @@ static void look_at_faults(struct wn_state *st, const struct wn_map *m,
 	uint32_t *last = watched ? &st->watch_woken : &f->was_cached;
 	uint32_t user;
 
-	if (m->end - m->start < o->value[WN_OPT_MIN_WATCH] ||
-	    o->value[WN_OPT_WATCH] == WN_WATCH_OFF || wn_mode() != WN_MODE_ON ||
+	if (m->end - m->start < o->value[WN_OPT_MIN_WATCH]) {
+		wn_why_fd(o, WN_WHY_SMALL_WATCH, fd);
+		return;
+	}
+	if (o->value[WN_OPT_WATCH] == WN_WATCH_OFF || wn_mode() != WN_MODE_ON ||
 	    !wn_helper_expected(st) || wn_load(last) == now)
 		return;
 	wn_store(last, now);
 	user = wn_sys->geteuid();
 	wn_store(&f->hidden, user && user != file->st_uid);
-	if (!watched && !may_be_cold(m->start, m->end - m->start, wn_load(&f->hidden)))
+	if (!watched && !may_be_cold(m->start, m->end - m->start, wn_load(&f->hidden))) {
+		wn_why_fd(o, WN_WHY_CACHED, fd);
 		return;
+	}
 	wn_store(&st->watching, 1);
 	wn_helper_kick(st);
+}
+
+static int refuse(enum wn_reason why, int fd, int error)
+{
+	wn_why_fd(&wn_rt.options, why, fd);
+	return error;
 }
 
 int wn_watch(const void *addr, size_t length, int fd, off_t offset)
@@ -88,23 +100,25 @@ int wn_watch(const void *addr, size_t length, int fd, off_t offset)
 	struct wn_map m = { .start = (uint64_t)addr, .offset = (uint64_t)offset };
 	int r;
 
-	if (length < wn_rt.options.value[WN_OPT_MIN_MAP])
-		return -EOPNOTSUPP;
 	if (wn_load(&wn_rt.dormant) || wn_mode() == WN_MODE_OFF)
 		return -ECANCELED;
+	if (length < wn_rt.options.value[WN_OPT_MIN_MAP])
+		return refuse(WN_WHY_SMALL, fd, -EOPNOTSUPP);
 	r = wn_sys->fstat(fd, &file);
 	if (r < 0)
 		return r;
 	if (!S_ISREG(file.st_mode))
-		return -ESPIPE;
+		return refuse(WN_WHY_NO_FILE, fd, -ESPIPE);
 	/* To open it would break the lease. */
 	if (wn_sys->has_lease(fd))
-		return -EOPNOTSUPP;
+		return refuse(WN_WHY_LEASED, fd, -EOPNOTSUPP);
 	/* Beyond the end of the file there is nothing to read, however much is mapped. */
 	length = wn_min(length, wn_round_up(wn_above((uint64_t)file.st_size, m.offset),
 					    wn_page_size()));
 	if (length < wn_rt.options.value[WN_OPT_MIN_MAP])
-		return -EOPNOTSUPP;
+		return refuse(WN_WHY_SMALL, fd, -EOPNOTSUPP);
+	if (wn_why_asked(&wn_rt.options) && wn_filesystem_way(fd) == WN_NONE)
+		wn_why_fd(&wn_rt.options, WN_WHY_UNSUITED, fd);
 	r = wn_wake_up(&st);
 	if (r < 0)
 		return r;
@@ -118,7 +132,9 @@ int wn_watch(const void *addr, size_t length, int fd, off_t offset)
 		wn_devices_meet(&st->engine.devices, &wn_rt.track->files.slot[m.file],
 				wn_load(&wn_rt.options.value[WN_OPT_WIDE]));
 	if (r >= 0)
-		look_at_faults(st, &m, &file);
+		look_at_faults(st, &m, &file, fd);
+	if (r == -ENOSPC)
+		wn_why_fd(&wn_rt.options, WN_WHY_NO_ROOM, fd);
 	return r;
 }
 

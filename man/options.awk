@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
-# Writes the generated parts of libwillneed(7): settings and counters are declared once,
-# in C, and the manual must not be a second list of them.
+# Writes the generated parts of libwillneed(7): settings, counters and reasons are declared
+# once, in C, and the manual must not be a second list of them.
 #
-#	awk -f options.awk options.def willneed-counters.h libwillneed.7.in
+#	awk -f options.awk options.def willneed-counters.h why.def libwillneed.7.in
 #
-# The last file is the page: @OPTIONS@ and @COUNTERS@, each alone on a line, are replaced
+# The last file is the page: @OPTIONS@, @COUNTERS@ and @REASONS@, each alone on a line, are replaced
 # by the items of a tagged list, everything else is copied.  The files before it are C and
 # may come in any order.  POSIX awk only: mawk, gawk and busybox must agree on the output.
 # Whatever is not understood ends the run with status 1, so that no page is made from it.
@@ -18,7 +18,7 @@ function fail(message)
 	exit 1
 }
 
-# --- C: calls of the two macros, with their arguments in arg[1..nargs] ---
+# --- C: calls of the three macros, with their arguments in arg[1..nargs] ---
 
 # A character at a time, because strings may hold commas, parentheses and "/*".
 function scan(line,	i, c, pair)
@@ -74,7 +74,7 @@ function scan_name(c)
 		name = name c
 		return
 	}
-	if (c == "(" && (name == "WN_OPTION" || name == "WILLNEED_COUNTER")) {
+	if (c == "(" && name ~ /^(WN_OPTION|WN_REASON|WILLNEED_COUNTER)$/) {
 		macro = name
 		nargs = 1
 		split("", arg)
@@ -100,6 +100,11 @@ function finish_call()
 			fail(where() ": WN_OPTION() needs 8 arguments, not " nargs)
 		noptions++
 		options = options option_item()
+	} else if (macro == "WN_REASON") {
+		if (nargs != 3)
+			fail(where() ": WN_REASON() needs 3 arguments, not " nargs)
+		nreasons++
+		reasons = reasons ".It Ql " quote(arg[2]) "\n" prose(arg[3])
 	} else {
 		if (nargs != 2)
 			fail(where() ": WILLNEED_COUNTER() needs 2 arguments, not " nargs)
@@ -191,8 +196,8 @@ FILENAME != ARGV[ARGC - 1] {
 FNR == 1 {
 	if (macro != "" || in_comment)
 		fail("the file before " FILENAME " ends inside a call or comment")
-	if (noptions == 0 || ncounters == 0)
-		fail("no options or no counters were found")
+	if (noptions == 0 || ncounters == 0 || nreasons == 0)
+		fail("no options, no counters or no reasons were found")
 }
 
 $0 == "@OPTIONS@" {
@@ -207,9 +212,15 @@ $0 == "@COUNTERS@" {
 	next
 }
 
+$0 == "@REASONS@" {
+	printf "%s", reasons
+	seen_reasons++
+	next
+}
+
 { print }
 
 END {
-	if (!failed && (seen_options != 1 || seen_counters != 1))
-		fail("the page must hold @OPTIONS@ and @COUNTERS@ once each")
+	if (!failed && (seen_options != 1 || seen_counters != 1 || seen_reasons != 1))
+		fail("the page must hold @OPTIONS@, @COUNTERS@ and @REASONS@ once each")
 }

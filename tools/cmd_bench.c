@@ -226,6 +226,8 @@ int cmd_bench(int argc, char **argv)
 	size_t done = 0;
 
 	bench_args_parse(&args, argc, argv);
+	if (!wn_settings_check())
+		return WN_EXIT_USAGE;
 	count = select_cases(&args, &user, selected);
 	if (!count) {
 		wn_say("no case is named %s (--list shows them)", args.only);

@@ -163,7 +163,7 @@ int cmd_run(int argc, char **argv)
 
 	if (argp_parse(&run_argp, argc, argv, ARGP_IN_ORDER, NULL, &args))
 		return WN_EXIT_USAGE;
-	if (wn_preload_find(args.library, library) < 0)
+	if (!wn_settings_check() || wn_preload_find(args.library, library) < 0)
 		return WN_EXIT_USAGE;
 	err = wn_program_find(args.command[0], program);
 	if (err == -ENOENT)

@@ -93,25 +93,36 @@ static int set(enum wn_option id, const char *value)
 }
 
 /* The library will open it in the same way; what it cannot tell then is told now. */
+static int try_output(const char *name, const char *file)
+{
+	int fd = wn_log_open(file);
+
+	if (fd < 0) {
+		wn_say("%s cannot be written to '%s': %s", name, file,
+		       fd == -ELOOP ? "symbolic links are refused" : strerror(-fd));
+		return fd;
+	}
+	return close(fd);
+}
+
 static int set_output(enum wn_option id, const char *file)
 {
 	char cwd[PATH_MAX], path[2 * PATH_MAX];
-	int fd;
+	struct wn_options read;
+	const char *text;
 
-	if (!strcmp(file, "stderr"))
+	/* 1 and 0 are no names of files. */
+	wn_options_defaults(&read);
+	if (wn_options_parse(&read, id, file) < 0)
+		return set(id, file);
+	text = wn_option_text(&read, id);
+	if (*file && (!text || !strcmp(text, "stderr")))
 		return set(id, file);
 	/* A relative name would mean another file once the command changes directory. */
 	if (*file && *file != '/' && getcwd(cwd, sizeof(cwd)) &&
 	    snprintf(path, sizeof(path), "%s/%s", cwd, file) < (int)sizeof(path))
 		file = path;
-	fd = wn_log_open(file);
-	if (fd < 0) {
-		wn_say("%s cannot be written to '%s': %s", settings[id].name, file,
-		       fd == -ELOOP ? "symbolic links are refused" : strerror(-fd));
-		return -EINVAL;
-	}
-	close(fd);
-	return set(id, file);
+	return try_output(settings[id].name, file) ? -EINVAL : set(id, file);
 }
 
 static int set_any(enum wn_option id, const char *value)
@@ -174,4 +185,45 @@ const char *wn_settings_dormant(const char *program)
 	if (skip && wn_word_index(skip, ',', comm) >= 0)
 		return "WILLNEED_SKIP names it";
 	return NULL;
+}
+
+static bool wrong; /* what wn_settings_check() has found */
+
+static void say_bad(const char *variable, const char *value, const char *allowed)
+{
+	wn_say("%s cannot be '%s': allowed is %s", variable, value, allowed);
+	wrong = true;
+}
+
+static void say_unknown(const char *entry)
+{
+	const char *like = NULL;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry, "="), entry);
+	for (int id = 0; id < WN_OPT_COUNT && !like; id++)
+		like = wn_is_like(name, settings[id].environment) ? settings[id].environment : NULL;
+	if (like)
+		wn_say("there is no setting %s: is %s meant?", name, like);
+	else
+		wn_say("there is no setting %s (--help-options lists them)", name);
+	wrong = true;
+}
+
+bool wn_settings_check(void)
+{
+	static const enum wn_option outputs[] = { WN_OPT_STATS, WN_OPT_LOG };
+	struct wn_options o;
+
+	wn_options_defaults(&o);
+	wn_options_environment(&o, environ, say_bad);
+	wn_options_unknown(environ, say_unknown);
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+		const char *file = wn_option_text(&o, outputs[i]);
+
+		if (file && strcmp(file, "stderr") &&
+		    try_output(settings[outputs[i]].environment, file))
+			wrong = true;
+	}
+	return !wrong;
 }

@@ -30,6 +30,9 @@ int wn_not_run(const char *name, int err);
 /* The lines of --help that name the verbs; to be freed. */
 char *wn_verbs_help(void);
 
+/* One letter too many, too few or wrong, or two that changed places? */
+bool wn_is_like(const char *a, const char *b);
+
 /* The verb that name differs from by a slip of the fingers, or NULL. */
 const char *wn_verb_like(const char *name);
 
@@ -49,7 +52,13 @@ void wn_settings_tell(void);
  */
 int wn_settings_apply(const char *assignment);
 
-/* The same for "log=FILE". */
+/*
+ * Looks at what the environment says: bad values, names that are no settings, files that
+ * cannot be written to.  Says what is wrong; false when anything is.
+ */
+bool wn_settings_check(void);
+
+/* The same as wn_settings_apply() for "log=FILE". */
 int wn_settings_log(const char *file);
 
 /*

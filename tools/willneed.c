@@ -63,8 +63,7 @@ char *wn_verbs_help(void)
 	return text;
 }
 
-/* One letter too many, too few or wrong, or two that changed places. */
-static bool is_like(const char *a, const char *b)
+bool wn_is_like(const char *a, const char *b)
 {
 	size_t i = 0, la = strlen(a), lb = strlen(b);
 
@@ -82,7 +81,7 @@ static bool is_like(const char *a, const char *b)
 const char *wn_verb_like(const char *name)
 {
 	for (size_t i = 0; i < VERBS; i++) {
-		if (is_like(name, verbs[i].name))
+		if (wn_is_like(name, verbs[i].name))
 			return verbs[i].name;
 	}
 	return NULL;

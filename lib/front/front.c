@@ -16,6 +16,11 @@ long wn_front_result(long raw)
 	return -1;
 }
 
+void *wn_front_early(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
 /*
  * Finds the next definition of every name, and only then opens the gate: until
  * copy_min is set, the copy wrappers use nothing else of struct wn_front.

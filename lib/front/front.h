@@ -38,6 +38,8 @@
 
 /* In libc, but in none of its headers. */
 int capset(cap_user_header_t header, const cap_user_data_t data);
+ssize_t __getdelim(char **line, size_t *room, int end, FILE *stream);
+char *__fgets_chk(char *to, size_t size, int room, FILE *stream);
 /* In those of glibc 2.34 and later. */
 void closefrom(int first);
 int close_range(unsigned first, unsigned last, int flags);
@@ -56,6 +58,12 @@ struct wn_front {
 extern struct wn_front wn_front __attribute__((visibility("hidden")));
 
 #define WN_EXPORT __attribute__((visibility("default")))
+
+/*
+ * The next definition of a name, before the constructor: for calls of libc that it allocates
+ * in itself, and has no other name for.
+ */
+void *wn_front_early(const char *name) __attribute__((visibility("hidden")));
 
 /* The result of a raw system call as libc would return it. */
 long wn_front_result(long raw) __attribute__((visibility("hidden")));

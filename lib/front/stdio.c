@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Streams of libc.  What their buffers hold is handed out as ever; the reads that fill them
- * are made inside of libc, where nobody sees them: so they are foreseen here.  Lines and
- * characters are left alone: how much they need shows too late, and they are seldom read
- * faster than the kernel reads ahead.
+ * are made inside of libc, where nobody sees them: so they are foreseen here.  (How much
+ * lines and characters need shows too late for that: see lines.c.)
  */
 #include "front/read.h"
 

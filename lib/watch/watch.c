@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sys.h"
+#include "log.h"
 
 #define MS 1000000u
 #define REST_MIN_NS (2u * MS)
@@ -29,6 +30,24 @@
 static bool affordable(void)
 {
 	return wn_sys->memlock_limit() / 8 >= WN_TAPS * 2 * wn_page_size();
+}
+
+static void tell(const struct wn_watch *w, const struct wn_watch_use *u, const char *what,
+		 int error)
+{
+	static const char names[][8] = { "", "perf", "scan", "pagemap", "" };
+	struct wn_line l;
+
+	if (!wn_line_begin(&l, u->options))
+		return;
+	wn_text_add(&l.text, "watch: ");
+	wn_text_add(&l.text, names[w->sense]);
+	wn_text_add(&l.text, what);
+	if (error) {
+		wn_text_add(&l.text, ", errno ");
+		wn_text_number(&l.text, (uint64_t)-error);
+	}
+	wn_line_end(&l);
 }
 
 static int arm(struct wn_watch *w, const struct wn_watch_use *u)
@@ -81,6 +100,8 @@ static int tend(struct wn_watch *w, const struct wn_watch_use *u, uint64_t now_n
 
 	if (r < 0)
 		return r;
+	if (!w->armed)
+		tell(w, u, " sees page faults", 0);
 	w->armed = true;
 	wn_store(&w->waker.rang, 0);
 	return w->sense == WN_WATCH_PERF ? tend_perf(w, u, now_ns) :
@@ -102,20 +123,26 @@ bool wn_watch_tend(struct wn_watch *w, const struct wn_watch_use *u, uint64_t no
 {
 	enum wn_watch_choice choice =
 		(enum wn_watch_choice)wn_load(&u->options->value[WN_OPT_WATCH]);
+	int r;
 
 	if (w->failed || choice == WN_WATCH_OFF)
 		return false;
-	if (w->sense == WN_WATCH_AUTO)
-		w->sense = choice != WN_WATCH_AUTO ? choice :
-			   affordable()	   ? WN_WATCH_PERF :
-					     WN_WATCH_SCAN;
+	if (w->sense == WN_WATCH_AUTO) {
+		w->sense = choice != WN_WATCH_AUTO ? choice : WN_WATCH_PERF;
+		if (choice == WN_WATCH_AUTO && !affordable()) {
+			tell(w, u, " is left out: an eighth of RLIMIT_MEMLOCK is too little", 0);
+			w->sense = WN_WATCH_SCAN;
+		}
+	}
 	w->busy = false;
 	w->eager = w->began_ns && now_ns - w->began_ns < EAGER_NS &&
 		   w->waker.useless < EAGER_USELESS;
 	do {
-		if (tend(w, u, now_ns) >= 0)
+		r = tend(w, u, now_ns);
+		if (r >= 0)
 			return true;
 		wn_count(u->stats, facility_failures, 1);
+		tell(w, u, " cannot be had", r);
 	} while (next_sense(w, choice));
 	return false;
 }

@@ -51,6 +51,18 @@ version=$(sed -n 's/^AC_INIT(\[willneed\], \[\(.*\)\])$/\1/p' configure.ac)
 check "NEWS begins with the version of configure.ac" \
 	"$([ "$(head -n 1 NEWS)" = "willneed $version" ] || head -n 1 NEWS)"
 
+# The words that the log prints, as far as they are in the source as text.
+grep -hoE 'wn_(text_add|log|tell)[a-z_]*\(.*|, " [a-z :]*"|tell\(w, u, .*' lib/engine_log.c lib/verdict.c \
+	lib/watch/watch.c lib/helper.c lib/fetch.c lib/runtime.c | grep -oE '"[^"]*"' |
+	grep -oE '[a-z_]{3,}' | sort -u >"$WN_TMPDIR/words"
+looked "$(wc -l <"$WN_TMPDIR/words")" 15 "words of the log"
+check "the words of the log are in libwillneed(7)" "$(missing "$page7" <"$WN_TMPDIR/words")"
+sed -n 's/^WN_REASON([A-Z_]*, "\([^"]*\)".*/\1/p' lib/why.def >"$WN_TMPDIR/reasons"
+looked "$(wc -l <"$WN_TMPDIR/reasons")" 15 "reasons"
+check "every reason is in libwillneed(7)" "$(while read -r reason; do
+	grep -qxF ".It Ql $reason" "$page7" || echo "$reason"
+done <"$WN_TMPDIR/reasons")"
+
 looked "$(counters | wc -l)" 10 "counters"
 check "every counter is in libwillneed(7)" "$(counters | missing "$page7")"
 finish

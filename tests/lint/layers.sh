@@ -11,8 +11,8 @@ base/
 flow options stats log
 ring track/ watch/ pieces marks
 stream walk walk_read stride whole
-policy cover filesystems devices
-engine find ride seed advise uring
+policy cover filesystems devices why verdict
+engine engine_log find ride seed advise uring
 runtime loop serve fetch faults helper copy watch api request repeat drop letgo ahead lead written exact reads lease due
 front/
 '

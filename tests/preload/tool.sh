@@ -210,6 +210,26 @@ for options in --nonsense -x -sx "bench --nonsense" "bench -x" "bench --size"; d
 	grep -q "Try .willneed$verb --help" "$tmp/run.err" || complain "$(cat "$tmp/run.err")"
 	verdict "wrong options: $options"
 done
+# The same in the environment, by which the library would be told in silence.
+for verb in run "bench --file"; do
+	# shellcheck disable=SC2086  # two words
+	set -- "$willneed" $verb "$0" echo started
+	refused "$verb: a variable with a slip" "is WILLNEED_WINDOW meant" env WILLNEED_WIDNOW=1M "$@"
+	refused "$verb: a variable that is no setting" "no setting WILLNEED_NONSENSE" \
+		env WILLNEED_NONSENSE=1 "$@"
+	refused "$verb: a bad value" "WILLNEED_WAY cannot be 'x'" env WILLNEED_WAY=x "$@"
+	for variable in WILLNEED_LOG WILLNEED_STATS; do
+		refused "$verb: $variable that cannot be written to" \
+			"$variable cannot be written to '/nonexistent/file'" \
+			env $variable=/nonexistent/file "$@"
+	done
+done
+ran env WILLNEEDED=1 WILLNEED_LIBRARY="$WN_PRELOAD" "$willneed" --set stats=1 --set log=0 \
+	cat /dev/null
+same "variables that are none of ours" $status 0
+check "stats=1 and log=0 are no files" test ! -e 1 -a ! -e 0
+at_least "stats=1 is stderr" "$(grep -c '^willneed: process' "$tmp/run.err")" 1
+
 refused "no command" "no command" "$willneed"
 while read -r option value allowed; do
 	refused "bench: $option $value" "$allowed" "$willneed" bench "$option" "$value"

@@ -14,6 +14,7 @@
  *	eighths	the same by eight threads
  *	turns	four threads on one descriptor, each takes the next piece
  *	joined	one thread, and another one when the first has come far
+ *	header	the first 64 KiB, then the second half: one reader
  *	wide	quarters, eighths, turns and joined, and how much is cached at most is printed
  *	write	pwritev2 with the flag
  *	rewrite	all of it, what is written is on the disk now and then; 1 MiB was cached before
@@ -322,6 +323,12 @@ static void wide(int fd)
 	}
 }
 
+static void header(int fd)
+{
+	read_range(fd, 0, 64 * KIB, 4 * KIB);
+	MUST(read_range(fd, size / 2, size, 16 * KIB) <= 48 * MIB);
+}
+
 static void once(int fd)
 {
 	for (size_t at = 0; at < size; at += MIB)
@@ -496,6 +503,8 @@ int main(int argc, char **argv)
 		apart(fd, 4);
 	else if (!strcmp(mode, "eighths"))
 		apart(fd, 8);
+	else if (!strcmp(mode, "header"))
+		header(fd);
 	else if (!strcmp(mode, "joined"))
 		joined(fd);
 	else if (!strcmp(mode, "turns"))

@@ -35,6 +35,12 @@ if "$tmp/uncached" stream "$big" >"$tmp/probe.out" 2>&1; then
 			tries little_cached $mode "$mnt/big"
 			verdict "uncached reads, wide: $mode"
 		done
+		chill "$mnt/big"
+		rm -f "$tmp/stats"
+		check "uncached reads, wide: header" \
+			with WILLNEED_STATS="$tmp/stats" "$tmp/uncached" header "$mnt/big"
+		at_most "a jump is no second reader: bytes asked by the thread" \
+			"$(counter inline_bytes)" $((32 * 1048576))
 		loop_gone
 	else
 		skip "uncached reads, wide" "$why"

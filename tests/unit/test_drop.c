@@ -124,8 +124,8 @@ static void read_led(uint64_t at, uint64_t n)
 		wn_drop_end(&d, FD, (off_t)at, n);
 }
 
-/* Readers begin equally far apart, and go on in turns. */
-static void readers_apart(uint64_t readers, uint64_t n)
+/* Readers begin equally far apart, and go on in turns, for the so-manieth time. */
+static void readers_apart(uint64_t readers, uint64_t n, uint32_t pass)
 {
 	uint64_t most = 0, part = SIZE / readers;
 
@@ -139,7 +139,7 @@ static void readers_apart(uint64_t readers, uint64_t n)
 	/* The first is the kernel's until there is a second one. */
 	assert_true(missed <= 2 * n);
 	assert_true(most <= 32 * MIB);
-	assert_int_equal(fake_most_asked(file, 0, SIZE), 1);
+	assert_int_equal(fake_most_asked(file, 0, SIZE), pass);
 	assert_int_equal(cached(0, SIZE), 0);
 	assert_int_equal(fake.foul, 0);
 }
@@ -148,27 +148,22 @@ TEST(readers_apart_are_led)
 {
 	for (uint64_t readers = 2; readers <= 8; readers *= 2) {
 		reset();
-		readers_apart(readers, 64 * KIB);
+		readers_apart(readers, 64 * KIB, 1);
 	}
 	reset();
-	readers_apart(4, 4 * KIB);
+	readers_apart(4, 4 * KIB, 1);
 	/* One call of advice brings little there, and the device does not say so. */
 	reset();
 	fake.request = fake.readahead = 256 * KIB;
-	readers_apart(4, 64 * KIB);
+	readers_apart(4, 64 * KIB, 1);
 }
 
 /* The second pass is as the first one. */
 TEST(readers_apart_once_more)
 {
 	reset();
-	readers_apart(4, 64 * KIB);
-	for (uint64_t i = 0; i < SIZE; i += MIB)
-		for (uint64_t at = i; at < i + MIB; at += 64 * KIB)
-			read_led(at, 64 * KIB);
-	assert_true(missed <= 128 * KIB);
-	assert_int_equal(cached(0, SIZE), 0);
-	assert_int_equal(fake_most_asked(file, 0, SIZE), 2);
+	readers_apart(4, 64 * KIB, 1);
+	readers_apart(4, 64 * KIB, 2);
 }
 
 TEST(a_reader_that_is_alone_is_left_to_the_kernel)
@@ -209,6 +204,30 @@ TEST(who_is_joined_is_led)
 	assert_int_equal(missed, 0);
 	assert_true(kit.st->stats.inline_bytes > asked + 30 * MIB);
 	assert_int_equal(fake_most_asked(file, 0, SIZE), 1);
+}
+
+/* A header, and then the rest from elsewhere on: one reader, which is the kernel's. */
+TEST(a_jump_is_no_second_reader)
+{
+	uint64_t asked;
+
+	reset();
+	read_all(0, 64 * KIB, 4 * KIB);
+	read_all(40 * MIB, 60 * MIB, 64 * KIB);
+	asked = kit.st->stats.inline_bytes;
+	read_all(60 * MIB, SIZE, 64 * KIB);
+	assert_int_equal(kit.st->stats.inline_bytes, asked);
+	assert_int_equal(cached(40 * MIB, SIZE), 0);
+	/* Until somebody goes on from the header. */
+	reset();
+	read_all(0, 64 * KIB, 4 * KIB);
+	read_all(40 * MIB, 70 * MIB, 64 * KIB);
+	asked = kit.st->stats.inline_bytes;
+	for (uint64_t at = 0; at < 20 * MIB; at += 64 * KIB) {
+		read_led(64 * KIB + at, 64 * KIB);
+		read_led(70 * MIB + at, 64 * KIB);
+	}
+	assert_true(kit.st->stats.inline_bytes > asked + 15 * MIB);
 }
 
 TEST(a_file_that_changes_is_left_alone)
@@ -507,6 +526,7 @@ int main(void)
 		cmocka_unit_test(readers_apart_once_more),
 		cmocka_unit_test(a_reader_that_is_alone_is_left_to_the_kernel),
 		cmocka_unit_test(who_is_joined_is_led),
+		cmocka_unit_test(a_jump_is_no_second_reader),
 		cmocka_unit_test(a_file_that_changes_is_left_alone),
 		cmocka_unit_test(a_mapped_file_is_left_alone),
 		cmocka_unit_test(another_reader_ends_it),
