@@ -145,7 +145,7 @@ else
 		want "bytes read" "$(value read_bytes)" "<=" $((size + size / 50))
 		# It is over soon: how much is left to be fetched depends on the time.
 		hope "files fetched as a whole" "$(counter wholes)" == 1
-		hope "bytes fetched" "$(counter whole_bytes)" ">=" $((size / 64))
+		hope "bytes fetched" "$(counter whole_bytes)" ">=" $((size / 512))
 	}
 	tries whole_once
 	verdict "$name"
