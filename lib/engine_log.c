@@ -17,9 +17,11 @@ static bool begin_line(const struct wn_kernel *k, const struct wn_engine_file *f
 	return true;
 }
 
-void wn_engine_tell_way(const struct wn_kernel *k, const struct wn_engine_file *f, int error)
+void wn_engine_tell_way(const struct wn_kernel *k, const struct wn_engine_file *f,
+			int error)
 {
-	static const char names[][12] = { "", "ride", "advise", "slow", "address", "nothing" };
+	static const char names[][12] = {"",     "ride",    "advise",
+					 "slow", "address", "nothing"};
 	struct wn_line l;
 
 	if (!begin_line(k, f, &l))

@@ -27,20 +27,24 @@ static const char *why_nothing(const struct willneed_stats *s)
 	if (!cold && wn_why_told())
 		return "see above";
 	if (!s || (!wn_load(&s->maps) && !wn_load(&s->reads_cold)))
-		return "no file of WILLNEED_MIN_MAP or more was mapped, or read cold where it is "
+		return "no file of WILLNEED_MIN_MAP or more was mapped, or read cold "
+		       "where it is "
 		       "seen";
 	if (!cold && !wn_load(&s->copies))
-		return "no copy of WILLNEED_MIN_COPY or more out of what is mapped, and no page "
+		return "no copy of WILLNEED_MIN_COPY or more out of what is mapped, and "
+		       "no page "
 		       "fault of it, was seen";
 	if (!cold)
 		return "what was looked at was cached";
-	return "what was read cold was in no order that leads anywhere, too little, or left to "
+	return "what was read cold was in no order that leads anywhere, too little, or "
+	       "left to "
 	       "the kernel";
 }
 
 void wn_verdict(const struct wn_options *o, const struct willneed_stats *stats)
 {
-	uint64_t asked = stats ? wn_load(&stats->asked_bytes) + wn_load(&stats->led_bytes) : 0;
+	uint64_t asked =
+		stats ? wn_load(&stats->asked_bytes) + wn_load(&stats->led_bytes) : 0;
 	struct wn_line l;
 
 	if (!wn_why_asked(o) || !is_of_interest(o, stats) || !wn_line_begin(&l, o))

@@ -80,8 +80,8 @@ bool wn_why_told(void)
 }
 
 /* Begins a line, unless it has been told; false: there is nothing more to do. */
-static bool begin(const struct wn_options *o, enum wn_reason why, uint64_t dev, uint64_t ino,
-		  struct wn_line *l)
+static bool begin(const struct wn_options *o, enum wn_reason why, uint64_t dev,
+		  uint64_t ino, struct wn_line *l)
 {
 	enum answer a = note(why, dev, ino);
 
@@ -147,7 +147,8 @@ static void name(struct wn_line *l, const struct wn_why_file *f)
 	add_path(l, f);
 }
 
-void wn_why_file(const struct wn_options *o, enum wn_reason why, const struct wn_why_file *f)
+void wn_why_file(const struct wn_options *o, enum wn_reason why,
+		 const struct wn_why_file *f)
 {
 	struct wn_line l;
 
@@ -158,8 +159,8 @@ void wn_why_file(const struct wn_options *o, enum wn_reason why, const struct wn
 	wn_line_end(&l);
 }
 
-void wn_why_tracked(const struct wn_options *o, enum wn_reason why, const struct wn_file *file,
-		    uint32_t thread)
+void wn_why_tracked(const struct wn_options *o, enum wn_reason why,
+		    const struct wn_file *file, uint32_t thread)
 {
 	const struct wn_why_file f = {
 		.dev = wn_load(&file->dev),
@@ -173,7 +174,7 @@ void wn_why_tracked(const struct wn_options *o, enum wn_reason why, const struct
 
 void wn_why_fd(const struct wn_options *o, enum wn_reason why, int fd)
 {
-	struct wn_why_file f = { .fd = fd };
+	struct wn_why_file f = {.fd = fd};
 	struct stat st;
 
 	if (!wn_why_asked(o) || wn_sys->fstat(fd, &st) < 0 ||

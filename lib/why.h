@@ -28,7 +28,7 @@ enum { WN_WHY_FILES = 32 };
 /* A file as it is known where the reason is found. */
 struct wn_why_file {
 	uint64_t dev, ino;
-	int fd;		 /* of the program's descriptors, or -1: only its path comes from there */
+	int fd; /* of the program's descriptors, or -1: only its path comes from there */
 	uint32_t thread; /* one of the program's */
 };
 
@@ -39,10 +39,11 @@ static inline bool wn_why_asked(const struct wn_options *o)
 
 /* The process is left alone; error: an errno to be shown, or 0. */
 void wn_why_process(const struct wn_options *o, enum wn_reason why, int error);
-void wn_why_file(const struct wn_options *o, enum wn_reason why, const struct wn_why_file *f);
+void wn_why_file(const struct wn_options *o, enum wn_reason why,
+		 const struct wn_why_file *f);
 /* The same of one in the table of files; thread: one of the program's. */
-void wn_why_tracked(const struct wn_options *o, enum wn_reason why, const struct wn_file *file,
-		    uint32_t thread);
+void wn_why_tracked(const struct wn_options *o, enum wn_reason why,
+		    const struct wn_file *file, uint32_t thread);
 /* The same on a thread of the program, of its descriptor. */
 void wn_why_fd(const struct wn_options *o, enum wn_reason why, int fd);
 /* Has anything been told in this process? */

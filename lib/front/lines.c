@@ -11,11 +11,12 @@
 #include "base/mem.h"
 #include "reads.h"
 
-/* Some headers of libc define them as macros or inline functions. */
+/* Some headers of libc define these as macros, and this one as an inline function. */
 #undef fgets
 #undef fgets_unlocked
-#undef getline
 #undef getdelim
+WN_EXPORT ssize_t wn_front_getline(char **line, size_t *room,
+				   FILE *stream) __asm__("getline");
 
 /* Other names in libc, for before the constructor: the calls cannot be made raw. */
 extern char *_IO_fgets(char *to, int room, FILE *stream);
@@ -42,7 +43,9 @@ WN_EXPORT int __uflow(FILE *stream)
 	int c;
 
 	if (!wn_front.__uflow)
-		return __underflow(stream) == EOF ? EOF : (unsigned char)*stream->_IO_read_ptr++;
+		return __underflow(stream) == EOF
+			       ? EOF
+			       : (unsigned char)*stream->_IO_read_ptr++;
 	c = wn_front.__uflow(stream);
 	if (c != EOF)
 		then_look(stream, NULL, 1);
@@ -50,8 +53,8 @@ WN_EXPORT int __uflow(FILE *stream)
 }
 
 /* Apart, so that the way of most calls saves no registers. */
-static __attribute__((noinline)) ssize_t getdelim_slowly(char **line, size_t *room, int end,
-							 FILE *stream)
+static __attribute__((noinline)) ssize_t getdelim_slowly(char **line, size_t *room,
+							 int end, FILE *stream)
 {
 	__typeof__(getdelim) *next = wn_front.getdelim;
 	const char *from;
@@ -86,7 +89,7 @@ WN_EXPORT ssize_t __getdelim(char **line, size_t *room, int end, FILE *stream)
 	return getdelim_any(line, room, end, stream);
 }
 
-WN_EXPORT ssize_t getline(char **line, size_t *room, FILE *stream)
+ssize_t wn_front_getline(char **line, size_t *room, FILE *stream)
 {
 	return getdelim_any(line, room, '\n', stream);
 }
@@ -98,8 +101,8 @@ static void then_look_again(const FILE *s, const char *from, const char *line)
 		then_look(s, NULL, 1);
 }
 
-static __attribute__((noinline)) char *fgets_slowly(__typeof__(fgets) *next, char *to, int room,
-						    FILE *stream)
+static __attribute__((noinline)) char *fgets_slowly(__typeof__(fgets) *next, char *to,
+						    int room, FILE *stream)
 {
 	const char *from = stream ? stream->_IO_read_ptr : NULL;
 	char *line = next ? next(to, room, stream) : _IO_fgets(to, room, stream);

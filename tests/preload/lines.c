@@ -68,14 +68,15 @@ static bool next(const char *kind, FILE *f)
 	die("%s", kind);
 }
 
-static const char *const kinds[] = { "getline", "getdelim", "__getdelim", "fgets",
-				     "fgets_unlocked", "__fgets_chk", "getc", "getc_unlocked" };
+static const char *const kinds[] = {"getline", "getdelim",       "__getdelim",
+				    "fgets",   "fgets_unlocked", "__fgets_chk",
+				    "getc",    "getc_unlocked"};
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static void show(const char *what, FILE *f)
 {
-	printf("%s: %016lx at %ld, end %d, error %d, errno %d\n", what, sum, f ? ftell(f) : -1,
-	       f ? feof(f) : -1, f ? ferror(f) : -1, errno);
+	printf("%s: %016lx at %ld, end %d, error %d, errno %d\n", what, sum,
+	       f ? ftell(f) : -1, f ? feof(f) : -1, f ? ferror(f) : -1, errno);
 	errno = 0;
 }
 
@@ -101,7 +102,7 @@ static void mixed(FILE *f)
 
 static void odd(const char *path)
 {
-	static const int buffering[] = { _IOFBF, _IOLBF, _IONBF };
+	static const int buffering[] = {_IOFBF, _IOLBF, _IONBF};
 	size_t none = 0;
 	FILE *f;
 

@@ -53,7 +53,8 @@ int main(int argc, char **argv)
 	if (is_for(mode, "gives-up"))
 		MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	for (int i = 2; i < argc; i++) {
-		int fd = open(argv[i], O_RDONLY | (is_for(mode, "direct") ? O_DIRECT : 0));
+		int fd =
+			open(argv[i], O_RDONLY | (is_for(mode, "direct") ? O_DIRECT : 0));
 
 		MUST(fd >= 0);
 		if (is_for(mode, "load") || is_for(mode, "copy"))

@@ -60,7 +60,7 @@ static int times(const char *what)
 
 static void tell(enum wn_reason why, uint64_t inode)
 {
-	const struct wn_why_file f = { .dev = 7, .ino = inode, .fd = -1 };
+	const struct wn_why_file f = {.dev = 7, .ino = inode, .fd = -1};
 
 	wn_why_file(&options, why, &f);
 }
@@ -91,7 +91,8 @@ TEST(ten_thousand_files)
 	for (uint64_t i = 1; i <= 10000; i++)
 		tell(WN_WHY_CACHED, i);
 	assert_int_equal(times("\n"), WN_WHY_FILES + 1);
-	assert_int_equal(times("already cached: more than 32 files, the others are not told"), 1);
+	assert_int_equal(
+		times("already cached: more than 32 files, the others are not told"), 1);
 	/* The other reasons are told all the same. */
 	tell(WN_WHY_SMALL, 10001);
 	assert_int_equal(times("\n"), WN_WHY_FILES + 2);
@@ -127,7 +128,7 @@ TEST(the_verdict_says_what_was_missing)
 
 	reset(true);
 	s = &kit.st->stats;
-	*s = (struct willneed_stats){ 0 };
+	*s = (struct willneed_stats){0};
 	wn_verdict(&options, NULL);
 	assert_int_equal(times("\n"), 0);
 	wn_verdict(&options, s);
