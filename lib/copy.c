@@ -197,10 +197,19 @@ static bool goes_down(struct job *j, uint64_t *n)
  */
 static size_t ascending_piece(const struct job *j)
 {
-	size_t left = j->n - j->done;
-	long cache = left < VAST ? 0 : sysconf(_SC_LEVEL3_CACHE_SIZE);
+	static size_t cache; /* plus one; 0: nobody has asked yet */
+	size_t left = j->n - j->done, known;
 
-	return cache > 0 && left / 2 >= (size_t)cache ? left : wn_min(left, PIECE);
+	if (left < VAST)
+		return wn_min(left, PIECE);
+	known = wn_load(&cache);
+	if (!known) {
+		long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+
+		known = size > 0 ? (size_t)size + 1 : 1;
+		wn_store(&cache, known);
+	}
+	return known > 1 && left / 2 >= known - 1 ? left : PIECE;
 }
 
 /* The source is being read cold: ask, tell, move, piece by piece. */
@@ -254,15 +263,15 @@ static void copy_probing(struct job *j, bool alone)
 	size_t piece = (size_t)PROBE << wn_min(2 * (uint64_t)heat, 24);
 	struct wn_thread_reads r;
 	uint64_t range;
-	bool cold;
+	bool cold = false;
 
 	do {
 		r = move_counting(j, wn_min(piece, j->n - j->done));
 		wn_count(&j->st->stats, major_faults, r.faults);
-		cold = r.faults || r.blocks;
-		if (cold) {
+		if (r.faults || r.blocks) {
+			cold = true;
 			heat = 0;
-			piece = (alone ? ascending_piece(j) : PIECE) / 2;
+			piece = ((alone ? ascending_piece(j) : PIECE) + 1) / 2;
 		}
 		piece *= 2;
 	} while ((!cold || alone) && j->done < j->n);

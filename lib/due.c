@@ -9,13 +9,23 @@
  */
 #define WORTH_TICKS 6u
 
+/* A thread whose clock is a tick ahead may have written the other. */
+static uint32_t ticks_since(uint32_t now, uint32_t then)
+{
+	int32_t ticks = (int32_t)(now - then);
+
+	return ticks > 0 ? (uint32_t)ticks : 0;
+}
+
 static void take_pace(struct wn_due *d, uint32_t now, uint64_t bytes)
 {
+	uint32_t since = wn_load(&d->since);
+
 	if (wn_add(&d->paced, bytes) + bytes < WN_DUE_BYTES)
 		return;
 	wn_store(&d->paced, 0);
-	if (wn_load(&d->since))
-		wn_store(&d->pace, now - wn_load(&d->since));
+	if (since && ticks_since(now, since))
+		wn_store(&d->pace, ticks_since(now, since));
 	wn_store(&d->since, now);
 }
 
@@ -38,12 +48,13 @@ bool wn_due(struct wn_state *st, const struct wn_file *f, const struct wn_mark *
 	uint32_t now = wn_load(&st->cover.now);
 	uint64_t unheard = wn_add(&d->unheard, a->length) + a->length;
 	uint64_t run = wn_load(&m->run);
-	uint32_t ticks = now - (uint32_t)wn_load(&m->since);
+	uint32_t ticks = ticks_since(now, (uint32_t)wn_load(&m->since));
 
 	take_pace(d, now, a->length);
 	/*
 	 * Upward the helper asks for nothing that is shorter than a call of advice, but for
-	 * the rest of a file.  Of the others `whole` is to hear as well, now and then.
+	 * the rest of a file.  Of these `whole` is to hear as well, now and then; of all other
+	 * reads it hears each one.
 	 */
 	if (a->flags == WN_ACCESS_UP && run < chunk &&
 	    !wn_due_worth(d, ticks, run, left) && unheard < WN_DUE_BYTES)

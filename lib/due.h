@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * due.h - whether a cold read is one that the helper is to be woken for.
- * For reads.c, on the program's threads; calls track, marks and devices.  A helper that is
+ * For reads.c, on the program's threads, and for serve.c, on the helper; calls track, marks
+ * and cover.  A helper that is
  * woken runs on the reader's processor as likely as not, opens the file, and has to be
  * waited for when this is closed: all for nothing where there is nothing to be asked for.
  */
@@ -22,7 +23,7 @@ struct wn_due {
 	uint64_t unheard; /* bytes that were told since the helper was woken last */
 	uint64_t paced;	  /* bytes since the pace was taken last, */
 	uint32_t since;	  /* and when that was, in ticks of the cover's clock */
-	uint32_t pace;	  /* ticks that it took to read WN_DUE_BYTES; 0: not known yet */
+	uint32_t pace;	  /* ticks for WN_DUE_BYTES, pauses of the program included; 0: unknown */
 };
 
 /* So much may be told at most before the helper hears of it. */

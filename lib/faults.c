@@ -73,15 +73,28 @@ static bool was_missing(const struct wn_loop *l, struct wn_walk *w, uint64_t x, 
 	return missing;
 }
 
+/* A single fault is no reason to open a file, if its device is known. */
+static bool is_first(const struct wn_loop *l, uint16_t file, uint32_t serial)
+{
+	if (!wn_load(&l->k.track->files.slot[file].chunk) || wn_engine_is_open(&l->k, file))
+		return false;
+	for (uint32_t i = 0; i < l->st->walks.used; i++) {
+		const struct wn_walk *w = &l->st->walks.slot[i];
+
+		if (w->live && w->file == file && w->serial == serial)
+			return false;
+	}
+	return true;
+}
+
 bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 {
 	struct wn_file *file = &l->k.track->files.slot[a->file];
 	uint32_t serial = wn_load(&file->serial);
 	struct wn_gaps g = { .minor = MINOR_GAP };
 	bool exact = a->flags & WN_ACCESS_EXACT;
+	bool first = is_first(l, a->file, serial);
 	struct wn_walk *w;
-	/* A single fault is no reason to open a file, if its device is known. */
-	bool later = wn_load(&file->chunk) && !wn_engine_is_open(&l->k, a->file);
 	bool joined, led;
 	int i;
 
@@ -90,7 +103,7 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 		wn_why_tracked(l->k.options, WN_WHY_RANDOM, file, a->thread);
 		return false;
 	}
-	if (!later && !wn_engine_prepare(&l->k, a->file, a->thread))
+	if (!first && !wn_engine_prepare(&l->k, a->file, a->thread))
 		return false;
 	/* Half of its window on each side of a fault, to the end of a neighbourhood. */
 	g.major = wn_max(wn_load(&file->kernel_window), WN_SOME_WINDOW) / 2 +
@@ -103,9 +116,7 @@ bool wn_faults_take(struct wn_loop *l, const struct wn_access *a, uint64_t ns)
 		g = (struct wn_gaps){ .major = wn_page_size(), .minor = WN_NEIGHBOURHOOD };
 	i = wn_walk_fault(&l->st->walks, a, &g, serial, l->now, &joined, wn_serve_retired,
 			  l);
-	if (later && joined && !wn_engine_prepare(&l->k, a->file, a->thread))
-		return false;
-	if (later && !joined && i >= 0) {
+	if (first) {
 		w = &l->st->walks.slot[i];
 		wn_watch_closer(&l->st->watch, a->thread,
 				wants_progress(l, w, wn_load(&file->wide)));

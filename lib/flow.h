@@ -10,7 +10,7 @@
 
 /* What a thread of the program does, as it tells the helper. */
 enum wn_access_kind {
-	WN_ACCESS_BEGIN, /* it is about to read all of this range, from its beginning on */
+	WN_ACCESS_BEGIN, /* it is about to read all of this range; DOWN: a part may be read already */
 	WN_ACCESS_STEP,	 /* it is about to read this piece of such a range */
 	WN_ACCESS_FAULT, /* it took a page fault there; FAULTED: a major one */
 	WN_ACCESS_READ,	 /* it reads, or has just read, this range of a descriptor's file */

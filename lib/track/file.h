@@ -33,7 +33,7 @@ struct wn_file {
 	uint32_t descents; /* how many more of them lay right below the last one than did not */
 	uint32_t hidden; /* the kernel does not tell us what of it is cached */
 	uint32_t was_cached; /* when a mapping of it was last looked at; see watch.c */
-	/* Written by the helper. */
+	/* Written by the helper, and by who meets the file, from what is known of its device. */
 	uint32_t kernel_window; /* bytes that the kernel's own readahead reads at a time */
 	uint32_t wide;	/* so much, by the setting, that upward it is best left alone */
 	uint32_t chunk; /* bytes that one call of advice reads, 0 while unknown */
