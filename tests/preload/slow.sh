@@ -72,9 +72,15 @@ WILLNEED_MIN_WATCH=1M
 export WILLNEED_MIN_WATCH
 led "backward, loads" load --order backward
 # What is there need not be waited for, and is not looked at for long.
-asked with "$work" pread --piece 4K "$big"
-rm -f "$tmp/stats"
-with WILLNEED_STATS="$tmp/stats" "$work" pread --piece 4K --passes 20 "$big" >"$tmp/run.out"
-same "warm: nothing is taken for cold" "$(counter reads_cold)" 0
-same "warm: nothing is asked for" "$(counter asked_bytes)" 0
+warm()
+{
+	asked with "$work" pread --piece 4K "$big"
+	rm -f "$tmp/stats"
+	with WILLNEED_STATS="$tmp/stats" "$work" pread --piece 4K --passes 20 "$big" >"$tmp/run.out"
+	# Unless somebody has had the page cache emptied in between.
+	hope "reads taken for cold" "$(counter reads_cold)" == 0
+	hope "bytes asked for" "$(counter asked_bytes)" == 0
+}
+tries warm
+verdict "warm: nothing is taken for cold, and nothing asked for"
 finish
