@@ -33,7 +33,7 @@ static inline bool holds_plenty(const FILE *s)
 /* A call that began at `from` and took n characters has returned. */
 static void then_look(const FILE *s, const char *from, ssize_t n)
 {
-	if (n > 0 && s->_IO_read_ptr != from + n && s->_fileno >= 0)
+	if (n > 0 && (uintptr_t)s->_IO_read_ptr != (uintptr_t)from + (size_t)n && s->_fileno >= 0)
 		wn_front_has_read(s->_fileno, WN_BEHIND_POSITION,
 				  s->_IO_read_end - s->_IO_read_base);
 }

@@ -57,6 +57,7 @@ for command in "cut -c1-9" "uniq -c" "sed -n /7.abc/p"; do
 	$command "$text" >"$tmp/bare.out"
 	chill "$text"
 	rm -f "$tmp/stats"
+	# shellcheck disable=SC2086  # several words
 	with WILLNEED_STATS="$tmp/stats" $command "$text" >"$tmp/with.out"
 	check "$command: the same" cmp "$tmp/bare.out" "$tmp/with.out"
 done
